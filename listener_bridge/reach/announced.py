@@ -2,13 +2,15 @@
 
 Responsible for: the app shuffles that live jobs list and that were never whole, as the facts tell.
 Refuses to know: what of it is there, and what it is written from.
-Invariant: of every app shuffle in it the coordinator knows what its map stage reads, before anything that is reported
-later, and does not take it for whole. One that is not in it costs a look, nothing else: so after a gap there is none.
+Invariant: for each of these app shuffles the coordinator has been told what its map stage reads, before anything that
+is reported later, and does not take it for complete. To leave one out costs only time, until the next look: so after a
+gap there is none.
 
-So a walk need not go on behind these: the coordinator does, as long as they are not whole. When one is, what lies
-behind it can go at once, and not at the next look. Of one that was whole once the coordinator may think that it still
-is, where Spark knows better: there the walk goes on. And what Spark has cleaned the coordinator has forgotten, though
-the program may hold it still (`RDD.cleanShuffleDependencies`), until a job lists it anew.
+A walk need not go on behind an announced app shuffle: the coordinator does that itself, until it is complete. Then what
+lies behind it can go at once, and not only at the next look. One that was complete before is never among them: the
+coordinator may take it for complete when Spark knows that it is not, and so the walk has to go on behind it. Nor is one
+that Spark has cleaned, until a job lists it again: the coordinator has forgotten it, and the program may still hold it
+(`RDD.cleanShuffleDependencies`).
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from listener_bridge.tap.facts import EventsDropped, Fact, JobEnded, JobStarted,
 
 
 class Announced:
-    """One application's live jobs. Facts come in their order, whoever's thread it is; `read` belongs to the look's."""
+    """One application's live jobs. Facts come in their order, from any thread; `read` belongs to the look's thread."""
 
     def __init__(self) -> None:
         self._jobs: dict[int, frozenset[int]] = {}
@@ -48,7 +50,7 @@ class Announced:
             self._written.known(present)
 
     def read(self) -> frozenset[int]:
-        """Their app shuffles."""
+        """The app shuffles that live jobs list and that were never complete."""
         with self._lock:
             listed = frozenset[int]().union(*self._jobs.values())
             return frozenset(each for each in listed if each not in self._written)

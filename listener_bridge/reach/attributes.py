@@ -1,13 +1,13 @@
-"""What objects that names hold are used for, where that is a part of them alone.
+"""Objects of which the program uses only some attributes, or only some keys.
 
     job.clean()         # `clean` reads `self.events`, so nothing reads `job.raw` any more
     state["events"]     # nor `state["raw"]`, where nothing else is done with `state`
 
-Responsible for: of an object that names use by its attributes alone, or of a dictionary that they use by keys alone,
-which of them these may be.
-Refuses to know: where names are read (`liveness`), who else refers to the object (`counting`).
-Invariant: only of objects whose classes are all the program's own, and of dictionaries of Python's own class; of any
-other, and in doubt, a name holds the whole.
+Responsible for: which attributes of an object, or keys of a dictionary, the live names may still read, where they do
+nothing else with it.
+Refuses to know: where names are read (`liveness`), and who else refers to the object (`counting`).
+Invariant: only objects whose classes are all the program's own are told of, and dictionaries of exactly the class
+`dict`. Any other object, and any in doubt, counts as used whole.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from listener_bridge.reach.liveness import Dead, attributes_read, items_read
 
 
 def parts(names: Dead, containers: Iterable[Any]) -> dict[int, frozenset[str]]:
-    """By the ids of those of these that names use in parts alone: the attributes, or keys, that may be read."""
+    """Of those of these containers that are used only in parts: id -> the attributes or keys that may be read."""
     found = {id(one): _parts_of(names, one) for one in containers if id(one) in names.used}
     return {one: attributes for one, attributes in found.items() if attributes is not None}
 
 
 def _parts_of(names: Dead, container: Any) -> frozenset[str] | None:
-    """None: any of them, or the object itself."""
+    """The attributes or keys that may be read. None: any of them, or the object as a whole."""
     is_dictionary = type(container) is dict
     if not (is_dictionary or is_of_the_program(type(container))) or not has_plain_keys(container):
         return None

@@ -1,9 +1,10 @@
 """Which app shuffles a look could let go: pure.
 
-Responsible for: the app shuffles whose map stage has ended and that were not deleted, as far as the facts tell.
+Responsible for: the app shuffles whose map stage has ended, well or not, and that were not deleted, as far as the
+facts tell.
 Refuses to know: whether anybody needs them, or goes on writing them.
-Invariant: an app shuffle of which the facts told a map stage's end, and not its own, is a candidate. When a job fails,
-half of one is left; or nothing, and the coordinator still takes it for one that is being written.
+Invariant: an app shuffle is a candidate from the end of its map stage until it is gone. That also holds when the stage
+has failed: a part of the data may be left, and the coordinator takes it for one that is being written.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ class Candidates:
 
     def __init__(self) -> None:
         self.bytes: dict[int, int] = {}  #: app shuffle -> bytes, of what was written since we listen.
-        self._written_before: set[int] = set()  # which may hold anything
+        self._written_before: set[int] = set()  # those written before we listened: of unknown size
         self._once = Written()
 
     def known(self, snapshot: Snapshot) -> None:
@@ -33,10 +34,11 @@ class Candidates:
                 self._written_before.add(shuffle.app_shuffle)
 
     def hear(self, fact: Fact) -> bool:
-        """Take note of a fact; answers whether it calls for a look: what has just been written is about to be read.
+        """Take note of a fact; answers whether it calls for a look.
 
-        A job that will write something calls for one, too: what it reads can then go when it has been read, and need
-        not wait for the look that follows (`announced`).
+        The end of a map stage calls for none if what it wrote is the only candidate: that is about to be read. A job
+        that will write something new calls for one: once its output is announced to a look (`announced`), what it reads
+        can go as soon as that is complete.
         """
         self._once.hear(fact)
         if isinstance(fact, facts.JobStarted):
@@ -57,7 +59,7 @@ class Candidates:
         self.bytes[app_shuffle] = self.bytes.get(app_shuffle, 0) + fact.shuffle_bytes_written
 
     def are_at_least(self, much_bytes: int) -> bool:
-        """Whether they may take so much together; what was written before we listened may be anything."""
+        """Whether together they may take so many bytes; what was written before we listened may be of any size."""
         return bool(self._written_before) or sum(tuple(self.bytes.values())) >= much_bytes
 
     def is_less(self, app_shuffle: int, much_bytes: int) -> bool:
@@ -65,6 +67,6 @@ class Candidates:
         return app_shuffle not in self._written_before and self.bytes.get(app_shuffle, much_bytes) < much_bytes
 
     def gone(self, app_shuffle: int) -> None:
-        """Nothing of it is there."""
+        """It was deleted, or Spark has cleaned it."""
         self.bytes.pop(app_shuffle, None)
         self._written_before.discard(app_shuffle)

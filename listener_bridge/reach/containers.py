@@ -1,9 +1,9 @@
-"""What holds handles in the place of a name: lists, tuples, dictionaries, sets, and objects with attributes.
+"""Containers of handles: lists, tuples, dictionaries, sets, and objects with attributes.
 
-Responsible for: which objects are looked into, what each has inside, and what people call that of it.
+Responsible for: which objects are looked into, what each holds, and the text by which people know a part of it.
 Refuses to know: who holds them, and where they lead (`ways`).
-Invariant: nothing of the program's runs. Looked into are Python's own containers, and objects of plain classes of the
-program's or of PySpark's, whose attributes are an ordinary dictionary. Whatever else holds a handle keeps it.
+Invariant: no code of the program runs. Only Python's own containers are looked into, and objects of plain classes of
+the program or of PySpark whose attributes are in an ordinary dictionary. Whatever else holds a handle keeps it alive.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ KEY_MAX = 32
 
 
 class _Access(NamedTuple):
-    """How objects of a class hold others.
+    """How to read what an object of a class holds.
 
-    `each`: what they hold, not begun: gone through in one step (`[*map(id, …)]`), in which no other thread runs and
-    nothing changes, and without having in hand what is not asked for. `called`: what people call it, with its id.
+    `length`: how many references. `each`: an iterable over the objects, not begun yet. It is consumed in one step
+    (`[*map(id, …)]`), in which no other thread runs, so that nothing changes and no reference is held longer.
+    `called`: pairs of a label, as `.events` or `[0]`, and the id of the object.
     """
 
     length: Callable[[Any], int]
@@ -38,7 +39,7 @@ class _Access(NamedTuple):
 
 
 def _one_by_one(kind: Any) -> _Access:
-    """What has no order, or slides through its places, is not called by a place."""
+    """How to read a container of elements. Only in lists and tuples elements are told by their places."""
     has_places = kind in (list, tuple)
 
     def each(one: Any) -> Iterable[Any]:
@@ -59,7 +60,7 @@ def _by_key(one: Any) -> Iterator[tuple[str, int]]:
 
 
 def _is_tellable(key: Any) -> bool:
-    """A key of another class than Python's own would be asked for its text; a long one is no name, but data."""
+    """Only texts and whole numbers: `repr` of another key may run code. A long key is data, and no name."""
     if type(key) is str:
         return len(key) <= KEY_MAX
     return type(key) is int and key.bit_length() <= KEY_MAX
@@ -102,7 +103,7 @@ def _found_in(kind: type) -> Iterator[_Access]:
 
 
 def _attributes(kind: type) -> _Access | None:
-    """An object's attributes are one reference: to the dictionary that they are in."""
+    """How to read an object's attributes. They count as one reference: the object's, to their dictionary."""
     found = _descriptor(kind)
     if type(found) not in _DESCRIPTORS:
         return None
@@ -114,7 +115,7 @@ def _attributes(kind: type) -> _Access | None:
 
 
 def _descriptor(kind: type) -> Any:
-    """Of the dictionary that an object's attributes are in."""
+    """The descriptor of `__dict__`, of the dictionary that holds an object's attributes."""
     return next((owner.__dict__["__dict__"] for owner in kind.__mro__ if "__dict__" in owner.__dict__), None)
 
 
@@ -127,13 +128,13 @@ _OF_PYTHONS: Mapping[type, tuple[_Access, ...]] = {kind: tuple(_found_in(kind)) 
 
 
 def _is_plain(kind: type) -> bool:
-    """No finaliser, which could come back to what the object holds; nobody's class but the program's and PySpark's."""
+    """Whether all its classes are the program's or PySpark's, without a finaliser that could use what objects hold."""
     owners = [owner for owner in kind.__mro__ if owner not in _BASES]
     return all(_is_looked_into(owner) and "__del__" not in owner.__dict__ for owner in owners)
 
 
 def is_of_the_program(kind: type) -> bool:
-    """Whether a class of what is looked into is made of the program's classes alone."""
+    """Whether all classes of a container, but Python's own, are the program's, and none PySpark's."""
     owners = [owner for owner in kind.__mro__ if owner not in _BASES]
     return bool(owners) and not any(str(owner.__dict__.get("__module__")).startswith("pyspark.") for owner in owners)
 
@@ -151,9 +152,9 @@ def _is_looked_into(owner: type) -> bool:
 
 
 def inside(container: Any) -> list[int]:
-    """The ids of what it refers to, one entry a reference; its attributes as the one dictionary that they are in.
+    """The ids of the objects to which it refers, one for each reference; of its attributes, that of their dictionary.
 
-    Nothing where it cannot be read: what it holds then has a reference that is not explained.
+    Empty where it cannot be read: the references to what it holds are then unexplained, which keeps that alive.
     """
     try:
         return [which for access in _accesses(type(container)) for which in [*map(id, access.each(container))]]
@@ -162,7 +163,7 @@ def inside(container: Any) -> list[int]:
 
 
 def followed(container: Any, handles: Collection[int]) -> list[Any]:
-    """The containers that it holds, and the handles among these ids. Nothing where it cannot be read."""
+    """The containers that it holds, and those of these handles (by ids) that it holds; empty if it cannot be read."""
     try:
         return [one for access in _accesses(type(container)) for one in _followed(access, container, handles)]
     except Exception:  # noqa: BLE001 - as in `inside`
@@ -170,7 +171,7 @@ def followed(container: Any, handles: Collection[int]) -> list[Any]:
 
 
 def _followed(access: _Access, container: Any, handles: Collection[int]) -> Iterable[Any]:
-    """Each class is asked for once: most of what lies in a list is of one."""
+    """Asks each class once: most elements of a list are of the same class."""
     kinds, ids = [*map(type, access.each(container))], [*map(id, access.each(container))]
     looked_into = {place for place, kind in {id(kind): kind for kind in kinds}.items() if is_container(kind)}
     wanted = [id(kind) in looked_into or which in handles for kind, which in zip(kinds, ids, strict=False)]
@@ -178,7 +179,7 @@ def _followed(access: _Access, container: Any, handles: Collection[int]) -> Iter
 
 
 def called(container: Any) -> list[tuple[str, int]]:
-    """What is put behind its own name for what it holds, with the id of that: `.events`, `[0]`, `['k']`."""
+    """For each object that it holds, what people append to its own name (`.events`, `[0]`, `['k']`), and the id."""
     try:
         return [each for access in _accesses(type(container)) for each in access.called(container)]
     except Exception:  # noqa: BLE001 - as in `inside`
@@ -186,16 +187,17 @@ def called(container: Any) -> list[tuple[str, int]]:
 
 
 def has_plain_keys(container: Any) -> bool:
-    """Whether no key of a dictionary, or of an object's attributes, has code that compares it, or holds anything.
+    """Whether all keys of a dictionary, or of an object's attributes, are of Python's own plain classes.
 
-    Not so of what has neither: a named tuple's fields are in their places, and called by its class.
+    Other keys may run code when they are compared, or hold something. False for what has neither keys nor attributes
+    in a dictionary, as a named tuple.
     """
     held = _dictionary(container)
     return held is not None and all(kind in _PLAIN_KEYS for kind in {*map(type, [*dict.keys(held)])})
 
 
 def _dictionary(container: Any) -> Any:
-    """None where it has none that can be read."""
+    """A dictionary itself, or an object's dictionary of attributes; None where there is none that can be read."""
     if type(container) is dict:
         return container
     found = _descriptor(type(container))
@@ -207,14 +209,14 @@ def _dictionary(container: Any) -> Any:
 
 
 def under(container: Any, names: Collection[str]) -> list[int]:
-    """The ids of what it has as attributes of these names, or a dictionary under these keys.
+    """The ids of its attributes of these names, or of a dictionary's values under these keys.
 
-    What is under a key that is no text is among them.
+    Values under keys that are no texts are always among them.
     """
     held = _entries(_dictionary(container) or {}, lambda key: key if type(key) is str else "")
     return [which for key, which in held if not key or key in names]
 
 
 def length(container: Any) -> int:
-    """How much `inside` would give, at the most."""
+    """How many ids `inside` gives at most."""
     return sum(access.length(container) for access in _accesses(type(container)))

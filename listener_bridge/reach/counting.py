@@ -1,15 +1,15 @@
-"""What nothing live refers to: reference counts against the references that are known.
+"""Which objects nothing live refers to: their reference counts, less the references that are known.
 
-Responsible for: the graph of handles, py4j's proxies, the containers that handles lie in, and what they hold of each
-other; the proof that of some of them every reference comes from dead names or from others of the same kind.
-Refuses to know: which names are dead (`liveness`), what is concluded (`handles`).
-Invariant: mutates nothing, asks no object anything that would run its code; a reference that is not explained keeps
-what it refers to, and all that this holds.
+Responsible for: the graph of handles, py4j's proxies and the containers in which handles lie; and the proof that all
+references to some of them come from dead names, or from others of which the same is proven.
+Refuses to know: which names are dead (`liveness`), and what is concluded (`handles`).
+Invariant: it mutates nothing and runs no code of the objects; a reference that is not explained keeps the object that
+it refers to, and everything that this one holds.
 
-It is what CPython's own cycle collector does, with dead names as references that do not count. Proxies need it even
-where the program has long let go: a proxy whose method was called once is in a cycle with that method (py4j keeps a
-member in the proxy, and the proxy in the member), so it dies at the next collection of its generation, not at once.
-Java's lists, maps and sets are in one from the start: py4j keeps members in their attributes.
+CPython's cycle collector does the same; here dead names are references that do not count. Proxies need it even when
+the program has dropped them: a proxy of which one method was called is in a cycle with py4j's member for that method,
+each in the other's attributes. So it does not die at once, but at the next collection of its generation. Java's lists,
+maps and sets are in such a cycle from the start, since py4j keeps members in their attributes.
 """
 
 from __future__ import annotations
@@ -29,18 +29,19 @@ from listener_bridge.reach.liveness import Dead
 Pairs: TypeAlias = tuple[tuple[int, int], ...]
 
 Counts: TypeAlias = Callable[[list[Any], Dead], list[int] | None]
-"""References of each object of a list, but for those of the list and of the counting itself.
+"""Gives how many references there are to each object of a list, without those of the list and of the counting itself.
 
-None: the program does not stand any more where its names were read.
+None: the program has moved on since its names were read.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What was read at one moment. `inside`: the ids of what is in each container; the places of nodes are in the rest.
+    """What was read at one moment. Nodes are meant by their places in the census.
 
-    `dead`: how many references of a node are by names that do not count. `used`: the objects of which names use parts
-    alone; `in_parts`: these, each with each node that such a part holds, which may be the object itself.
+    `inside`: of each owner (`Census`) the ids of what it holds. `counts`: of each node its references. `dead`: pairs of
+    a node and how many references to it are names that do not count. `used`: nodes of which names use only parts, and
+    `in_parts`: pairs of such a node and a node that one of these parts holds, which may be the same one.
     """
 
     inside: tuple[tuple[int, ...], ...]
@@ -51,11 +52,11 @@ class Reading:
 
 
 class Census:
-    """Handles and proxies that live now, and what they own. Holds each of them strongly, once, while it lives.
+    """Handles and proxies that live now, and what they own. It holds one strong reference to each while it lives.
 
-    Its nodes, in this order: handles; proxies; the handles' attributes; containers; the members of each proxy. An owner
-    and what is inside it: attributes and containers, whatever the program put there; a proxy, its members. A member
-    refers to its proxy.
+    Its nodes, in this order: handles; proxies; the handles' dictionaries of attributes; containers; the members of each
+    proxy. Proxies, dictionaries and containers are owners: a proxy holds its members, the others whatever the program
+    has put into them. A member refers to its proxy.
     """
 
     def __init__(self, handles: Sequence[Any], proxies: Sequence[Any], containers: Sequence[Any] = ()) -> None:
@@ -76,17 +77,17 @@ class Census:
         return self._nodes[self.handles + place]
 
     def places(self, ids: Iterable[int]) -> set[int]:
-        """Of the nodes among these objects."""
+        """The places of those of these objects, given by their ids, that are nodes."""
         return {self._places[one] for one in ids if one in self._places}
 
     def read(self, names: Dead, counts: Counts) -> Reading | None:
-        """One reading. The counts come last: whoever read first is only trusted if a second reading agrees."""
+        """One reading; None if the program moved. The counts come last, and only two equal readings prove anything."""
         owned, by_name = tuple(map(tuple, self._owned())), self.by_name(names)
         found = counts(self._nodes, names)
         return None if found is None else Reading(owned, tuple(found), *by_name)
 
     def by_name(self, names: Dead) -> tuple[Pairs, tuple[int, ...], Pairs]:
-        """What names say of the nodes: as in a reading, `dead`, `used` and `in_parts`."""
+        """What the program's names say of the nodes: `dead`, `used` and `in_parts` of a reading."""
         places, used = self._places, parts(names, self._containers)
         explained = Counter(names.references) + Counter({one: names.used[one].names for one in used})
         dead = sorted((places[one], count) for one, count in explained.items() if one in places)
@@ -132,7 +133,7 @@ class Census:
         return range(self._first_container, self._first_member)
 
     def _owned(self) -> list[list[int]]:
-        """The ids of what can change between two readings: of members, of attributes, of what containers hold."""
+        """Of each owner the ids of what it holds, which can change between two readings."""
         members = map(_members, self._nodes[self.handles : self.handles + self.proxies])
         attributes = self._nodes[self.handles + self.proxies : self._first_container]
         held = map(inside, self._containers)
@@ -151,16 +152,17 @@ class Census:
 
 
 def attributes_of(handle: Any) -> dict[str, Any]:
-    """Not by `vars`: a class of the program's, made of PySpark's, may answer that with code of its own."""
+    """Its dictionary of attributes. Not by `vars`: a subclass of the program's may answer that with code of its own."""
     found: dict[str, Any] = object.__getattribute__(handle, "__dict__")
     return found
 
 
 def _made_of(attributes: Mapping[str, Any]) -> frozenset[int]:
-    """What a pipelined RDD that is persisted or checkpointed was made of, where its JVM object tells as much.
+    """The ids of what a persisted or checkpointed pipelined RDD was made of, if its JVM object exists.
 
-    What is built from here on is made of the RDD, not of that (`PipelinedRDD._is_pipelinable`, PySpark 3.5 to 4.3). The
-    object's lineage leads there too, unless it stops at blocks that are whole; by these names it would never stop.
+    What the program builds on such an RDD is made of the RDD itself, and no longer of its `prev`
+    (`PipelinedRDD._is_pipelinable`, PySpark 3.5 to 4.3). The walk in the JVM goes down to the same inputs, unless it
+    stops at cached blocks; if these attributes counted, it could never stop there.
     """
     is_kept = attributes.get("is_cached") is True or attributes.get("is_checkpointed") is True
     if not is_kept or attributes.get("_jrdd_val") is None:
@@ -169,9 +171,9 @@ def _made_of(attributes: Mapping[str, Any]) -> frozenset[int]:
 
 
 def _members(proxy: Any) -> list[Any]:
-    """What py4j keeps in a proxy for each method that was called on it. Never by `getattr`: that would add to it.
+    """The members that py4j keeps in a proxy, one for each method that was called. `getattr` would add one.
 
-    Others change these mappings meanwhile: each is copied in one step.
+    Other threads may change these mappings meanwhile: each is copied in one step.
     """
     try:
         methods: Mapping[str, Any] = object.__getattribute__(proxy, "_methods")

@@ -1,8 +1,9 @@
-"""What the readings of a look give each other: the words between the program's side and the JVM's.
+"""The values of a look: what its halves, the program's and the JVM's, tell each other and the looker.
 
-Responsible for: the values that a look is made of.
+Responsible for: these values and what they mean.
 Refuses to know: how any of them is found, and what becomes of them.
-Invariant: in doubt a value says more than is so, never less: a name that is left out of `dead` is a root.
+Invariant: in doubt a value stands for more roots and more needed app shuffles than there are, never for fewer: an
+object that is missing in `dead` is a root.
 
 A look has two halves. The program's half (Python: handles, names, calls under way) says what is proven dead, and what
 people call the rest. The JVM's half takes that, and walks what is left down to intact outputs.
@@ -16,9 +17,9 @@ from enum import Enum
 from typing import NewType
 
 TargetId = NewType("TargetId", str)
-"""What py4j calls a JVM object that it holds for Python, as `o12`; never used again for another one."""
+"""py4j's name of a JVM object that it holds for Python, as `o12`; never given to another object."""
 
-NAME = "`"  #: How the names of a program begin, in words for people.
+NAME = "`"  #: How the text of a root begins that the program has a name for.
 
 
 class Kind(Enum):
@@ -34,10 +35,10 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What the program can no longer use, and what it calls the rest.
+    """What the program can no longer use, and its names for the rest.
 
-    `dead`: JVM objects that nothing in Python will use again; everything else that py4j binds is a root. `names`: why
-    a root is one, for people: "`ranks` in pagerank.py:41".
+    `dead`: JVM objects that nothing in Python will use again; everything else that py4j binds is a root. `names`: text
+    for people that says what holds a JVM object: "`ranks` in pagerank.py:41".
     """
 
     dead: frozenset[TargetId] = frozenset()
@@ -67,15 +68,15 @@ class Root:
 
     @property
     def has_name(self) -> bool:
-        """Whether people know it by a name. Objects of py4j that no name is known for are called by their class."""
+        """Whether people know it by a name. `why` of a JVM object without a known name begins with its class."""
         return self.kind not in (Kind.HANDLE, Kind.OBJECT) or self.why.startswith(NAME)
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a reading found. `everything`: why nothing may be let go; None where it was whole.
+    """What a look has found. `everything`: why all app shuffles count as needed; None if the look is complete.
 
-    `jvm_s`: seconds of a processor that the JVM's half of it took.
+    `jvm_s`: the processor time that the JVM's half took, in seconds.
     """
 
     roots: tuple[Root, ...]

@@ -1,19 +1,20 @@
-"""The program's half of a look: which JVM objects only dead handles hold, and what people call the rest.
+"""The program's half of a look: which JVM objects only dead handles hold, and the program's names for the rest.
 
 Responsible for: `read`, the `Program` of a look.
-Refuses to know: which names are dead (`liveness`), what the JVM does with the answer.
-Invariant: in doubt alive. A JVM object is said to be dead only if of its proxy every reference is explained, by dead
-names, by handles and containers that are dead themselves, or by the proxy's own members; and if two readings, one after
-the other, were the same and no frame moved in between. The look holds what it looks at while it looks, and nothing
-afterwards.
+Refuses to know: which names are dead (`liveness`), and what the JVM does with the answer.
+Invariant: in doubt alive. A JVM object is reported dead only if every reference to its proxy is explained: by dead
+names, by handles and containers that are dead themselves, or by the proxy's own members. Two readings, one after the
+other, must agree on that, with no frame of the program moved in between. A look holds strong references to what it
+looks at only while it looks.
 
-Everything else that py4j binds is a root, so a handle that was missed, copied or wrapped costs a deletion, never a
-result. Dead is for ever: who could still reach the object would have had a reference that counts. A weak reference is
-none that counts, and can bring it back: a handle of which anybody but the registry has one is alive. So is one with a
-finaliser, which is called when the last dead name lets go of it.
+Everything else that py4j binds is a root. So a handle that was missed, copied or wrapped costs a deletion, and never a
+result. What is dead stays dead: whoever could still reach the object would need a reference, and that would have been
+counted. There are two exceptions, and both count as alive. A weak reference is not counted and can bring its object
+back: so a handle is alive if anybody but the registry has one to it. And a finaliser is called with its object when the
+last dead name goes.
 
-And an object is dead whose proxy is gone: py4j has the JVM let go of it up to a second later, and keeps a list till
-then.
+An object whose proxy is gone is dead too, although the JVM still holds it: py4j collects such objects in a list, and
+tells the JVM up to a second later.
 """
 
 from __future__ import annotations
@@ -44,10 +45,10 @@ from listener_bridge.reach.ways import leading, names_of
 log = logging.getLogger("shuffle_lifecycle")
 
 TRIES = 3
-"""How often a look reads again while the program moves."""
+"""How often a look reads, until two readings of the program agree."""
 NAMES_SHOWN = 3
 OF_PY4J = 1
-"""Weak references to a proxy by which py4j learns of its end."""
+"""How many weak references py4j itself has to each proxy: by it py4j learns that the proxy is gone."""
 
 
 class ReadNames(Protocol):
@@ -67,16 +68,16 @@ class Handles:
         counts: Counts = liveness.counts,
         released: Callable[[], frozenset[TargetId]] = frozenset,
     ) -> None:
-        """`proxies`: py4j's proxies that live now; without a registry, one of PySpark's handles.
+        """`proxies` gives py4j's proxies that live now. `registry`: of the handles; by default one of PySpark's.
 
-        `released`: objects whose proxies are gone, of which the JVM has not heard.
+        `released` gives the objects whose proxies are gone, and of which the JVM has not been told yet.
         """
         self._read_names = read_names
         self._counts = counts
         self._proxies = proxies
         self._released = released
         self._registry = registry if registry is not None else of_pyspark()
-        self._has_said = False  #: That something went wrong.
+        self._has_said = False  #: A warning was logged: there is only one.
 
     def watch(self) -> None:
         """Learn of every handle from now on, and of those that are there."""
@@ -92,7 +93,7 @@ class Handles:
         return self._registry.changed
 
     def read(self) -> Program:
-        """What is proven dead now. Only what is gone, where no more can be: another Python, a program that moves."""
+        """What is proven dead now. Without exact counts, or while the program moves, only objects without a proxy."""
         found = self._proven() if counts_are_exact() else Program()
         return replace(found, dead=found.dead | self._released())
 
@@ -105,13 +106,13 @@ class Handles:
             return Program()
 
     def _say_once(self, what: str) -> None:
-        """As a text: whoever keeps log records with their tracebacks would have what the look had in hand."""
+        """Logs the traceback as text: a log record that kept its frames would keep the handles in them alive."""
         if not self._has_said:
             log.warning("the program's names could not be read, what only they let go is kept:\n%s", what)
         self._has_said = True
 
     def _read(self) -> Program | None:
-        """None: frames moved meanwhile, or what was read did."""
+        """None: a frame has moved meanwhile, or what was read has changed."""
         try:
             return self._read_once()
         except RuntimeError:  # a dictionary, or a set, changed its size
@@ -124,17 +125,18 @@ class Handles:
         census = Census([handle for handle, _ in kept], list(self._proxies()), containers)
         del kept, containers
         first = self._reading(census, names)
-        revived = _revived(census)  # before the last counting: who has followed a weak reference by then is counted
+        revived = _revived(census)  # before the second counting, which counts whoever has used a weak reference by then
         second = self._reading(census, names := self._read_names(whose.is_own))
-        # A loop could have come by at another place whenever all was counted.
+        # The frames must stand where the names were read: a loop could be at another place whenever all was counted.
         if first is None or first != second or not liveness.are_still(whose.is_own, names):
             return None
-        # By name too: in a loop, a dead one may be there whenever names are read, and gone whenever all is counted.
+        # What a live name holds is alive whatever the counts say: in a loop, a dead name may hold it whenever names are
+        # read, and no longer whenever references are counted.
         reached = census.reached(first, revived | census.held(names, first))
         return Program(dead=_dead(census, reached), names=_names(census, reached, names, sites))
 
     def _first_names(self, handles: set[int]) -> tuple[Dead, list[Any]]:
-        """With the containers that lead to handles, which from here on the census alone is to hold."""
+        """The names, and the containers that lead to handles: from here on the census alone holds those."""
         names = self._read_names(whose.is_own, is_container)
         return replace(names, held=()), leading(names.held, handles)
 
@@ -184,7 +186,7 @@ def _is_answering() -> bool:
 
 
 def _values(table: Mapping[Any, Any]) -> list[Any]:
-    """Those of a table that others change meanwhile, without py4j's lock: a program's thread may hold it and wait."""
+    """A table's values, read without py4j's lock, which a thread of the program may hold while it waits for us."""
     for _ in range(TRIES):
         try:
             return list(table.values())
@@ -194,7 +196,7 @@ def _values(table: Mapping[Any, Any]) -> list[Any]:
 
 
 def _revived(census: Census) -> set[int]:
-    """Places of handles, of containers, and of proxies that need no reference to be used again."""
+    """Places of the nodes that can be used again without a reference: through a weak reference, or by a finaliser."""
     holders = ((place, census.node(place)) for place in (*range(census.handles), *census.containers))
     found = {place for place, holder in holders if _is_weakly_known(holder) or _has_finaliser(type(holder))}
     proxies = range(census.handles, census.handles + census.proxies)
@@ -202,7 +204,7 @@ def _revived(census: Census) -> set[int]:
 
 
 def _is_weakly_known(handle: object) -> bool:
-    """By others, as in a `WeakValueDictionary`."""
+    """Whether anybody but the registry has a weak reference to it, as a `WeakValueDictionary` has."""
     return any(type(reference) is not Kept for reference in weakref.getweakrefs(handle))
 
 
@@ -216,7 +218,7 @@ def _dead(census: Census, reached: set[int]) -> frozenset[TargetId]:
 
 
 def _names(census: Census, reached: set[int], names: Dead, sites: list[Kept]) -> dict[TargetId, str]:
-    """Why a JVM object is held: by a handle that has a name, else by one that has none."""
+    """For each JVM object, which handle holds it: rather one with a name than one without."""
     handles = {id(census.node(place)) for place in range(census.handles)}
     in_containers = names_of([census.node(place) for place in census.containers], handles, names.names)
     named: dict[TargetId, str] = {}
@@ -233,7 +235,7 @@ def _names(census: Census, reached: set[int], names: Dead, sites: list[Kept]) ->
 
 
 def _why(names: tuple[Name, ...], made_at: str) -> str:
-    """The names that hold a handle, with the line that made it where that stands in the same file."""
+    """The names that hold a handle, and where: the line that made it if that is in the same file, else the function."""
     if names:
         return ", ".join(f"`{name.name}` {_place(name, made_at)}".strip() for name in names[:NAMES_SHOWN])
     what = f"what was made at {made_at}" if made_at else "something"
@@ -241,7 +243,7 @@ def _why(names: tuple[Name, ...], made_at: str) -> str:
 
 
 def _place(name: Name, made_at: str) -> str:
-    """A name of a session stands in no file: what can be told is where that was made which it holds."""
+    """A name of an interactive session has no file: then it is told where the handle was made that it holds."""
     if not name.file:
         return f"made at {made_at}" if made_at else ""
     file = _base(name.file)

@@ -1,12 +1,12 @@
-"""What people call a call into the JVM that is under way: "`ALS.fit` at train.py:41", and the line it stands in.
+"""The name of a call into the JVM for people, "`ALS.fit` at train.py:41", and the program's line that made it.
 
-Responsible for: finding in a thread's stack what of PySpark the program has called, and from which line.
-Refuses to know: why anybody wants to know.
-Invariant: asks types, never instances; reads one argument of one function of a library, without a trace left in its
-frame, and nothing where somebody traces or this Python has no such way: then the function alone gives the name.
+Responsible for: finding in a thread's stack which function of PySpark the program has called, and from which line.
+Refuses to know: who asks for it.
+Invariant: it asks types, never instances. It reads one argument of one function of a library, and leaves no trace in
+that frame. Where a trace function is set, or this Python has no such way, the name is that of the function alone.
 
-The innermost `fit` goes first, since a pipeline's `fit` calls those of its stages; else what the program's own line
-called.
+The innermost `fit` gives the name, since a pipeline's `fit` calls those of its stages; without one it is what the
+program's own line called.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from listener_bridge.reach.stacks import outwards
 ALGORITHM = "fit"
 _PYSPARK, _PY4J = (f"{os.sep}{package}{os.sep}" for package in ("pyspark", "py4j"))
 TYPED = ("<stdin>", "<python-input", "<ipython-input")
-"""Files of what people type; each is the program's own, though no name in it is ever taken for dead."""
+"""How the file names of interactive input begin. It is the program's own code, though its names never count as dead."""
 WRAPPERS = frozenset({"deco", "inner", "wrapped", "wrapper"})
-"""Functions of libraries that stand around the one which the program has called."""
+"""Names of functions by which libraries wrap the function that the program has called."""
 
 
 def of_call(innermost: FrameType | None, method: str) -> str:
@@ -52,7 +52,7 @@ def line_of(innermost: FrameType | None) -> str:
 
 
 def line_of_this_thread(innermost: FrameType) -> str:
-    """The same, from a frame of the thread that asks: those are not going to end meanwhile."""
+    """The same, for the thread that asks: its frames do not end meanwhile."""
     return _line_along(stacks.outwards_here(innermost))
 
 
@@ -78,7 +78,7 @@ def line_in(frames: Mapping[int, FrameType], ident: int | None) -> str:
 
 
 def _line_along(frames: Iterator[FrameType]) -> str:
-    """After every call that took a millisecond: what most frames are, machinery, costs next to nothing."""
+    """Runs after every call that took a millisecond; most frames are machinery, and cost next to nothing."""
     within: list[CodeType] = []
     installed = ""
     for frame in frames:
@@ -93,7 +93,7 @@ def _line_along(frames: Iterator[FrameType]) -> str:
 
 
 def _called_by(within: list[CodeType], code: CodeType) -> str:
-    """What a frame has called in a library, or its own name where that is the innermost."""
+    """The library's function that a frame has called; its own name if it is the innermost frame."""
     for one in reversed(within):
         if not _is_wrapper(one.co_name):
             return one.co_name
@@ -101,7 +101,7 @@ def _called_by(within: list[CodeType], code: CodeType) -> str:
 
 
 class Kind(Enum):
-    """Whose a file is, as far as lines are concerned."""
+    """Whose code a file is: the program's, an installed package's, or that of Python, Spark, py4j and us."""
 
     OWN = auto()
     INSTALLED = auto()
@@ -125,12 +125,12 @@ def _line(called: str, frame: FrameType) -> str:
 
 
 def tellable(text: str) -> str:
-    """What can be told: a path need not be text, and Python keeps such bytes as halves of characters."""
+    """The text in valid UTF-8: a path may hold other bytes, which Python keeps as lone surrogates."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def waits_in_pyspark(innermost: FrameType) -> bool:
-    """Whether a thread waits for others in a function of PySpark's: for the threads of a pool, not for the JVM."""
+    """Whether a thread waits in a function of PySpark for other threads, those of a pool, and not for the JVM."""
     files = [frame.f_code.co_filename for frame in outwards(innermost)]
     is_in = any(_PYSPARK in file and whose.is_machinery_file(file) for file in files)
     return is_in and not any(_PY4J in file for file in files)

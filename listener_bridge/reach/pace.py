@@ -1,15 +1,15 @@
 """When the next look may be taken: pure.
 
 Responsible for: the share of one processor that looks may take, and how soon a look follows what calls for one.
-Refuses to know: clocks, threads, and what a look is. Times are seconds of one monotonic clock, costs seconds of a
-processor: a look that waits while others compute takes nothing from them, and must not come later for it.
+Refuses to know: clocks, threads, and what a look is. Times are seconds of one monotonic clock; costs are seconds of
+processor time, so that a look is not charged for the time that it waited.
 Invariant: over any stretch looks take at most `SHARE` of one processor's time, and `BURST_S` more.
 
-Where little lies on disk, the share of those looks is smaller, and what they let go is paid for out of it too: a
-program that writes some kilobytes thirty times a second loses more by each deletion than its disk wins. As long as most
-of the savings are there it is looked at soon all the same, unless it is hardly anything. Nobody loses anything where
-nothing has happened for a moment. Looks that find nothing new are taken ever more seldom; anything that
-happens makes them frequent again.
+Where little data could be let go, looks have a smaller share, and the deletions that follow are paid for out of it
+too: a program that writes some kilobytes thirty times a second loses more by a deletion than its disk gains. As long as
+most of that share is saved up such looks come soon all the same, unless there is hardly anything to let go. And they
+need not wait for it when nothing has happened for a moment (`QUIET_S`). Looks that find nothing new are taken ever more
+seldom; anything that happens makes them frequent again.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from enum import Enum
 
 SHARE = 0.02
 SHARE_LITTLE = 0.005  #: Where looks can free little.
-BURST_S = 0.5  #: Of looking, saved up in quiet times, so that what happens seldom is looked at promptly.
+BURST_S = 0.5  #: The most that is saved up in quiet times, so that what happens seldom is looked at promptly.
 IDLE_MIN_S = 0.5
 IDLE_MAX_S = 5.0
 GATHER_S = 0.005  #: What calls for a look seldom comes alone: a stage's end, its job's, its execution's.
 GATHER_LITTLE_S = 0.5  #: Where a look can free little, it waits for more.
-ENOUGH_S = 0.4  #: Of savings, for a look at some that waits for no more.
+ENOUGH_S = 0.4  #: With so much saved up, a look that can free some data does not wait for more of them.
 DELETION_S = 0.002  #: What fencing and deleting one shuffle takes of a processor, in driver, coordinator and JVM.
 QUIET_S = 1.0  #: Without anything that calls for a look.
 
@@ -49,7 +49,7 @@ class Budget:
         self._saved_s -= cost_s
 
     def wait_s(self, now_s: float) -> float:
-        """Until something is left."""
+        """How long until the budget is no longer overspent."""
         return max(0.0, -self.saved_s(now_s) / self._share)
 
     def saved_s(self, now_s: float) -> float:

@@ -1,23 +1,24 @@
 """Algorithms inside the JVM: what the jobs of a call wrote is held until the call returns.
 
-Responsible for: laying jobs to the calls under way, from facts; what each such call's jobs wrote; its name for people;
-what adaptive plans wrote that no call and no SQL execution runs.
-Refuses to know: how calls are known (`calls`), which need no such care (`actions`), who walks what from there.
-Invariant: in doubt a job belongs to more calls, never to fewer: one that no thread claims belongs to every call that
-began before it, and to those of the thread that it names; to every call where that is none (the clock was set back).
+Responsible for: which calls under way a job belongs to; what the jobs of each such call wrote; the call's name for
+people; and what adaptive plans wrote that run under no call and no SQL execution.
+Refuses to know: how calls are noted (`calls`), which need no such care (`actions`), and what is concluded.
+Invariant: in doubt a job belongs to more calls, never to fewer. If its thread is not known it belongs to every call
+that began before it, and to every call under the mark that it carries; if there is none (the clock was set back), to
+every call under way.
 
-`ALS.fit` keeps its RDDs in variables inside the JVM: between two of its jobs nothing outside says that it will read the
-first one's shuffles again. The same holds for an adaptive plan that runs outside an SQL execution (`df.rdd`).
+`ALS.fit` keeps its RDDs in variables inside the JVM: between two of its jobs nothing outside tells that it will read
+the first one's shuffles again. The same holds for an adaptive plan that runs outside an SQL execution (`df.rdd`).
 
-A library may run such a plan in a thread of the JVM's own: Delta Lake brings what it knows of a table up to date in
-one, under whatever call the program makes meanwhile, or none. Each exchange of an adaptive plan is a job that ends with
-a map stage: so there is such a plan, and nothing says when it is done. What these jobs write stays until somebody has
-read it, and where the thread that they name runs no call that may be theirs, until Spark's own cleaner lets it go. (A
-thread of the JVM's has its local properties from whoever happened to start it: those of an SQL execution that is over,
-and the mark of a thread whose call runs something else.)
+A library may run such a plan in a thread of the JVM's own. Delta Lake updates its view of a table so, while the program
+makes any other call or none. Such a plan is known by its exchanges, each of which is a job that ends with a map stage;
+nothing tells when the plan is done. What these jobs write is held until somebody has read it. If, moreover, the thread
+whose mark they carry was in no call that may have run them, it is held until Spark's own cleaner lets it go. (A thread
+of the JVM inherits local properties from the thread that started it: perhaps those of an SQL execution that is over,
+or the mark of a Python thread whose call runs something else.)
 
-So it is with what a streaming query runs outside its batches: its source may be asking which files there are (Delta
-Lake's numbers those of a table, which takes a job that counts, and one that reads what was counted).
+Until then it is also held what a streaming query writes outside its batches. Its source may be listing its files:
+Delta Lake's numbers those of a table with one job that counts them, and another one that reads the counts.
 """
 
 from __future__ import annotations
@@ -46,16 +47,19 @@ from listener_bridge.tap.facts import (
 )
 
 CLOCKS_DIFFER_MS = 2.0
-"""Spark tells a job's start in whole milliseconds."""
+"""By how much our times of calls may differ from Spark's time of a job's start, which is in whole milliseconds."""
 ALONE, PLAN = "plans", "a plan without an SQL execution"
-"""The region of what no call holds, and its name for people."""
+"""The id of the region that belongs to no call, and its name for people."""
 CROWD = 64
-"""So many regions are asked whether they are over, though nobody looks."""
+"""At so many open regions those whose calls have returned are forgotten, even if no look comes to ask."""
 
 
 @dataclass(slots=True)
 class Open:
-    """A call under way that has run jobs. `jobs`: live ones, with what their stages write."""
+    """A region that is open: a call under way that has run jobs, or plans of no call.
+
+    `wrote`: app shuffles. `jobs`: live job -> stage -> the app shuffle that it writes.
+    """
 
     name: str
     wrote: set[int] = field(default_factory=set)
@@ -71,12 +75,12 @@ class Regions:
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
         self._open: dict[int, Open] = {}
-        self._alone = Open(PLAN)  # of no call: until Spark lets go
-        self._unread = Open(PLAN)  # of calls too: until they are read
-        self._readers: dict[int, dict[int, set[int]]] = {}  # job -> stage -> what it reads; of jobs that run
-        self._executions: set[int] = set()  # that run; belongs to the tap's thread
+        self._alone = Open(PLAN)  # of plans under no call: held until Spark's cleaner lets it go
+        self._unread = Open(PLAN)  # of plans that may run under no call: held until it was read
+        self._readers: dict[int, dict[int, set[int]]] = {}  # live job -> stage -> the app shuffles that it reads
+        self._executions: set[int] = set()  # SQL executions that run; belongs to the tap's thread
         self._newest_execution = -1
-        self._running: set[int] = set()
+        self._running: set[int] = set()  # map stages that run
         self._crowd = CROWD
         self._lock = threading.Lock()
 
@@ -98,7 +102,7 @@ class Regions:
             self._newest_execution = max(self._newest_execution, *self._executions, -1)
         with self._lock:
             there = {shuffle.app_shuffle for shuffle in present.shuffles}
-            self._alone.wrote |= self._unread.wrote  # who has read these may have been missed
+            self._alone.wrote |= self._unread.wrote  # stages that have read these may have been missed
             self._alone.wrote &= there
             self._unread.wrote.clear()
             for ended in self._readers.keys() - {job.job_id for job in present.active_jobs}:
@@ -117,7 +121,7 @@ class Regions:
             return tuple(Region(name, region.name, frozenset(region.wrote)) for name, region in found.items())
 
     def _forget_over(self) -> None:
-        """Regions whose calls have returned. One that is opened from here on may be of a call that began meanwhile."""
+        """Closes regions whose calls have returned. None that is opened meanwhile: its call may have begun since."""
         with self._lock:
             opened = frozenset(self._open)
         under_way = {call.number for call in self._calls.under_way()}
@@ -129,7 +133,7 @@ class Regions:
     # ---- facts ----
 
     def _job_started(self, job: JobStarted) -> None:
-        if len(self._open) >= self._crowd:  # where no shuffle is nobody looks, and nobody asks for them
+        if len(self._open) >= self._crowd:  # no look may come: there is none without a candidate
             self._forget_over()
         in_execution = self._runs(job.execution_id)
         calls = [call for call in self._owners(job) if _reads_again(call, in_execution)]
@@ -154,11 +158,11 @@ class Regions:
         return began or under_way  # none before the job's start: the clock was set back since
 
     def _runs(self, execution: int | None) -> bool:
-        """Whether an execution runs. One newer than all that were told does: planning it may take jobs."""
+        """Whether an SQL execution runs. One newer than all that were told does: planning it may take jobs."""
         return execution is not None and (execution in self._executions or execution > self._newest_execution)
 
     def _plans(self, job: JobStarted) -> list[Open]:
-        """Where what it writes is kept, beside the calls that it belongs to; it is of no execution that runs."""
+        """Where else than in its calls it is kept what a job writes that belongs to no running SQL execution."""
         if job.query_id is not None:
             return [self._alone]
         if not _is_exchange(job):
@@ -166,7 +170,7 @@ class Regions:
         return [self._unread] if self._is_of_its_thread(job) else [self._unread, self._alone]
 
     def _is_of_its_thread(self, job: JobStarted) -> bool:
-        """Whether the thread that it names was in a call that may have run it, also one that has returned since."""
+        """Whether the thread whose mark it carries was in a call that may have run it, also one that has returned."""
         thread = job.properties.get(PROPERTY)
         now = self._calls.of_thread(thread, job.time_ms, CLOCKS_DIFFER_MS) or ()
         return any(_reads_again(call, in_execution=False) for call in now) or any(

@@ -1,16 +1,20 @@
 """Where the threads of this process stand.
 
-Responsible for asking the interpreter, for going along frames, and for telling threads that the JVM has called. Refuses
-to know what else stands in frames.
-Invariant: whoever looks at the frames of other threads waits for nobody, and harms nobody. On CPython 3.11 a garbage
-collection can begin wherever an object is made, also a frame's (`_current_frames`, `f_back`) or that of its variables
-(`f_locals`), and let other threads run, whose frames end meanwhile: the object is then made of what is no frame any
-more, and the process crashes. And up to 3.11.8 the frames are made under the interpreter's lock of threads, for which
-one of those may wait and hold the GIL: the process stands still for ever (python/cpython#106883). So none begins there.
+Responsible for asking the interpreter for frames, for following them outwards, and for recognising threads that the JVM
+has called. Refuses to know what else stands in frames.
+Invariant: whoever looks at the frames of other threads waits for nobody, and harms nobody.
 
-A frame that somebody has in hand keeps its variables when its function returns: a file that `json.dump(rows, open(path,
-"w"))` has written would be closed, and whole, only when the frame is let go. So where variables are not read, frames
-are asked from within one instruction, during which no thread runs, and are in hand nowhere else (`asking`).
+On CPython 3.11 two things could. A garbage collection can begin wherever an object is made, also where a frame
+(`_current_frames`, `f_back`) or its variables (`f_locals`) become one. It lets other threads run, and if one of these
+frames ends meanwhile the object is made of freed memory: the process crashes. And up to 3.11.8 the frames are made
+under the interpreter's lock of its list of threads; a thread that runs meanwhile may wait for that lock with the GIL in
+hand: the process hangs (python/cpython#106883). So no collection begins while frames are looked at
+(`without_collections`).
+
+A reference to a frame keeps its variables alive after its function has returned. The file that `json.dump(rows,
+open(path, "w"))` has written would be closed, and complete, only when the frame is dropped. So unless variables are
+read, frames are asked within one instruction, during which no other thread runs, and no reference outlives it
+(`asking`).
 """
 
 from __future__ import annotations
@@ -31,7 +35,7 @@ COLLECTS = sys.version_info[:2] == (3, 11)
 
 
 class _Pause:
-    """Collections: whoever looks at frames switches them off, and the last of them on again where they were on."""
+    """Switches collections off while anybody looks at frames, and on again after the last one if they were on."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()  # held for a few steps, in which no object is made
@@ -46,7 +50,7 @@ class _Pause:
             gc.disable()
 
     def end(self, who: object) -> None:
-        """Also of who was interrupted while it began."""
+        """Also for one that was interrupted in `begin`."""
         with self._lock:
             self._looking.discard(who)
             if not self._looking and self._were_on:
@@ -66,7 +70,7 @@ if COLLECTS and hasattr(os, "register_at_fork"):
 
 
 class _Paused:
-    """Not a generator: one that is closed in the middle leaves what it holds in a cycle, on Python 3.10."""
+    """A class and no generator: on Python 3.10 a generator that is closed early leaves what it holds in a cycle."""
 
     def __enter__(self) -> None:
         try:
@@ -93,8 +97,8 @@ def current_frames() -> dict[int, FrameType]:
 def other_frames() -> dict[int, FrameType]:
     """Where all threads but this one stand.
 
-    Without this one's frame: whoever held that in a variable would be in a cycle with it, and every frame of the others
-    would stay, with all that its variables hold, until the collector comes by.
+    The caller's own frame is left out: a variable of the caller that held it would make a cycle, and then all these
+    frames, with everything that their variables hold, would stay until the next collection.
     """
     frames = current_frames()
     frames.pop(threading.get_ident(), None)
@@ -102,7 +106,7 @@ def other_frames() -> dict[int, FrameType]:
 
 
 class Seen(NamedTuple):
-    """What a frame has answered, under the names of its attributes; `frame` and `back` are ids of frames."""
+    """What was read from a frame: attributes by their names; `frame` is its id, `back` that of its caller."""
 
     frame: int
     back: int
@@ -117,7 +121,7 @@ _ANSWERS = operator.attrgetter("f_code", "f_lasti", "f_trace", "f_globals")
 
 
 def seen() -> list[Seen]:
-    """The frames of all threads but this one, at one moment; of each thread the innermost first."""
+    """The frames of all threads but this one, all at one moment; a thread's frames from the innermost outwards."""
     with without_collections():
         found = [*asking()]
     ours = set(map(id, outwards_here(sys._getframe())))  # noqa: SLF001 - documented
@@ -126,18 +130,17 @@ def seen() -> list[Seen]:
 
 
 def are_traced() -> bool:
-    """Whether somebody follows a frame."""
+    """Whether some frame has a trace function, as under a debugger."""
     with without_collections():
         found = [*asking()]
     return any(trace is not None for _, _, trace, _ in answered(found)[2])
 
 
 def asking() -> Iterator[Any]:
-    """What frames answer, for `answered`: to be gone through in one step, `[*asking()]`, with no collection meanwhile.
+    """Reads the frames of all threads, also this one's; `answered` takes the result apart.
 
-    Of all threads, this one's too.
-
-    All of it is done by functions written in C, between which no other thread runs; the last one lets go of the frames.
+    Use it as `[*asking()]`, with no collection meanwhile. All of it is done by functions written in C, between which no
+    other thread runs; the last one drops the references to the frames.
     """
     frames: list[Any] = []
     return chain(
@@ -151,7 +154,7 @@ def asking() -> Iterator[Any]:
 
 
 def answered(found: Sequence[Any]) -> tuple[Sequence[int], Sequence[int], Sequence[Any]]:
-    """Of each frame its id, that of the one which has called it, and code, place, trace and globals."""
+    """Of each frame, in three sequences: its id; its caller's id; its code, instruction, trace function and globals."""
     count = len(found) // 3 - 1
     ids, backs, answers = (found[2 + at * count : 2 + (at + 1) * count] for at in range(3))
     return ids, backs, answers
@@ -166,21 +169,22 @@ def outwards(frame: FrameType | None) -> Iterator[FrameType]:
 
 
 def outwards_here(frame: FrameType | None) -> Iterator[FrameType]:
-    """The same of the thread that asks, which stays where it is: a collection may begin."""
+    """The same for the thread that asks. Its frames do not end meanwhile: a collection may begin."""
     while frame is not None:
         yield frame
         frame = frame.f_back
 
 
 def is_called_back(frame: FrameType | None) -> bool:
-    """Whether a thread has been begun by py4j for what the JVM calls in Python."""
+    """Whether py4j has started the thread, for calls of the JVM into Python."""
     return any(each.f_code.co_name == _LOOP for each in outwards(frame))
 
 
 def are_answering(frames: Sequence[Seen]) -> bool:
     """Whether the JVM waits for the answer of one of these threads.
 
-    One that stands in py4j's own loop may just be sending it: who waits for the JVM stands in a read of Python's own.
+    A thread whose innermost frame is py4j's loop may be sending it just now; if it waited for the JVM it would stand in
+    a read of Python's own library.
     """
     outer = {frame.back for frame in frames}
     innermost = {frame.f_code.co_name for frame in frames if frame.frame not in outer}

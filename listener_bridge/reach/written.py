@@ -1,8 +1,8 @@
-"""What has been written once: pure.
+"""Which app shuffles were complete at some time: pure.
 
-Responsible for: the app shuffles of which a map stage's good end was heard, or that were there when we began.
-Refuses to know: whether they are there still.
-Invariant: one that is not in it was never whole as far as the facts tell, or its lineage is forgotten.
+Responsible for: the app shuffles whose map stage was heard to end well, or that a snapshot shows complete.
+Refuses to know: whether their data are still there.
+Invariant: one that is not in it was never complete, as far as the facts tell, or Spark has cleaned it since.
 """
 
 from __future__ import annotations
