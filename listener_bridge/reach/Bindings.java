@@ -22,10 +22,11 @@ public class Bindings {
   }
 
   /**
-   * Id -> object.
+   * All of them: py4j's id -> object.
    *
-   * The program goes on meanwhile: it may bind an object made from another one, where we have been, and let go of that
-   * other one, where we have not. So we read twice, and both times count, until nothing new was bound in between.
+   * The program goes on meanwhile. It may bind a new object in a part of the table that was read already, and let go of
+   * the one that it was made from in a part that was not: then neither would be seen. So the table is read twice, both
+   * readings count, and that is repeated until no object was bound in between.
    */
   public Map read() {
     Map all = new HashMap();

@@ -8,13 +8,13 @@ import org.apache.spark.status.api.v1.RDDStorageInfo;
 import org.apache.spark.storage.StorageLevel;
 
 /**
- * Which RDDs are wholly cached where nothing is taken away again: on disk, by executors that stay.
+ * Which RDDs are cached as a whole where no block goes by itself: at a level with disk, on executors that stay.
  *
- * Memory alone does not count: it is evicted as a matter of course. What is cached is read from the store behind the web
- * UI, which Spark keeps with and without a UI: no call to the block manager's master. It may lag; then the RDD still
- * needs what it was made of.
+ * Blocks at a level without disk do not count, since Spark evicts them as a matter of course. What is cached is read from the
+ * status store, which Spark keeps with and without a web UI, so the block manager is not asked. The store may lag behind;
+ * until it tells that all is cached, the RDD still needs what it is computed from.
  *
- * What a library may drop while others read it counts as not cached.
+ * RDDs that a library may drop while others read them count as not cached (`LibraryRdds`).
  */
 public class CachedRdds {
   private final SparkContext context;
@@ -28,7 +28,7 @@ public class CachedRdds {
     this.ofLibraries = ofLibraries;
   }
 
-  /** Whether any of it will be cached: Spark lists what is persisted at no level, too. */
+  /** Whether it is cached at all: Spark also lists RDDs that are persisted at level NONE. */
   public static boolean ever(RDD rdd) {
     StorageLevel level = level(rdd);
     return level == null || level.isValid();
@@ -38,6 +38,7 @@ public class CachedRdds {
     return (StorageLevel) Fields.get(RDD.class, rdd, "storageLevel");
   }
 
+  /** Whether reading it surely computes nothing. */
   public boolean wholly(RDD rdd) {
     StorageLevel level = level(rdd);
     if (level == null || !level.isValid()) { // most are not persisted, and no name is asked for

@@ -7,13 +7,14 @@ import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 
 /**
- * What reading a cached table needs. For one look, which asks for each cache once, however many plans are made over it.
+ * What reading a cached table, or a cached DataFrame, needs. For one look, which works it out once for each cache.
  *
- * A table's cache is dropped by whoever writes over what was read, replaces a view or uncaches an equal plan. Who has
- * planned over it computes it again then, by the plan that filled it: from that one's stages, or, if they were gone,
- * from files that say something else by now.
+ * Spark drops a cache when somebody writes over its source, replaces a view, or uncaches an equal plan. A query that was
+ * planned over the cache then computes it again with the plan that filled it: from that plan's stages; or, without these, from
+ * its source, which may have changed. So if the source may change (`Sources`), the stages of that plan are needed even
+ * though the cache is filled.
  *
- * That plan is a query of its own: Spark reuses its stages within it, and never for a plan over the cache.
+ * The plan that filled it is a query of its own: Spark reuses its stages within it, and never for a plan over the cache.
  */
 public class Caches {
   private final Lineage lineage;
@@ -27,6 +28,7 @@ public class Caches {
     this.sources = new Sources(deadline);
   }
 
+  /** The app shuffles that a query over this cache needs. */
   public Ids needs(InMemoryRelation relation) {
     SparkPlan filledBy = relation.cacheBuilder().cachedPlan();
     Ids needs = (Ids) known.get(filledBy);

@@ -13,18 +13,19 @@ import org.apache.spark.SparkContext;
 import org.apache.spark.rdd.RDD;
 
 /**
- * RDDs that wait to be checkpointed: when the first job over what was made of them has ended, another one computes them
- * once more, also from behind what that job has written or cached. For one look.
+ * RDDs that are marked for `checkpoint()` and wait for it. When the first job above such an RDD has ended, Spark runs another
+ * one that computes the RDD once more, also if that job has read it from behind a shuffle or a cache. For one look.
  *
- * Spark goes down from the job's own RDD to look for them, and says of each RDD that it was there, forever. So one where
- * it was waits no longer, unless Spark is on its way at this moment: then a thread's stack says so, and everything
- * marked counts. That is asked last. Whoever sets out later finds what we have found; whoever is back has done it.
+ * To find them Spark goes down from the job's RDD, and sets `doCheckpointCalled` for good in each RDD that it passes. So an RDD
+ * behind one where it is set waits no longer; unless Spark is on this way at the very moment, which some thread's stack
+ * shows: then every marked RDD counts. The stacks are looked at last. Where Spark begins later it finds the RDDs that
+ * were found here before; where it has come back by then, it is done with them.
  */
 public class Checkpoints {
   private final Deadline deadline;
   private final boolean arePossible;
-  private final Set met = Collections.newSetFromMap(new IdentityHashMap()); // on the way down to where Spark was
-  private final Set metBehind = Collections.newSetFromMap(new IdentityHashMap()); // and on the way past it
+  private final Set met = Collections.newSetFromMap(new IdentityHashMap()); // by the search that stops where Spark has passed
+  private final Set metBehind = Collections.newSetFromMap(new IdentityHashMap()); // by the search that does not
   private boolean isUnderWay = false;
 
   public Checkpoints(SparkContext context, Deadline deadline) {
@@ -32,7 +33,7 @@ public class Checkpoints {
     this.arePossible = context.getCheckpointDir().isDefined(); // `checkpoint()` refuses without
   }
 
-  /** Those that were not told before, from these RDDs down; what does not show its parents is passed by. */
+  /** From these RDDs down, those that wait and were not given before. RDDs that do not show their parents are passed by. */
   public Set awaited(Collection ends) {
     Set found = Collections.newSetFromMap(new IdentityHashMap());
     if (!arePossible) {
@@ -89,7 +90,7 @@ public class Checkpoints {
   private static final String RDDS = "org.apache.spark.rdd.";
   private static final Field VISITED = visited();
 
-  /** Whether Spark has looked here for RDDs to be checkpointed. Where it does not say, it may come yet. */
+  /** Whether Spark has passed here to look for RDDs to checkpoint. False where this Spark has no such field. */
   private static boolean wasVisited(RDD rdd) {
     try {
       return VISITED != null && VISITED.getBoolean(rdd);

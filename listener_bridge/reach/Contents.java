@@ -16,11 +16,12 @@ import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SparkPlan;
 
 /**
- * The cut of any object that the program may hold: of the RDDs, queries and plans that its fields lead to.
+ * The cut of any object that the program may hold: the cuts of all RDDs, queries and plans to which its fields lead.
  *
- * Models, summaries, writers, grouped data, iterators, Scala's collections: all are read field by field, which computes
- * nothing and takes no lock. Where that leads nowhere that could matter (sessions, configurations, types) is a list of
- * packages and classes; where it leads too far, the object cannot be told.
+ * Models, summaries, writers, grouped data, iterators, Scala's collections are all read field by field, which computes
+ * nothing and takes no lock. Classes that never lead to an RDD or a plan of the program (sessions, configurations, types)
+ * are dull: they are listed by package or name, and not read. An object that leads to more than `CAPACITY` others
+ * fails, so that it needs everything.
  */
 public class Contents {
   /** The object holds more than can be looked at. */
@@ -52,7 +53,7 @@ public class Contents {
     "org.apache.spark.sql.internal.SessionResourceLoader", "org.apache.spark.sql.internal.RuntimeConfigImpl",
     "org.apache.spark.sql.sources.", "org.apache.spark.sql.types."
   };
-  private static final String[] JAVAS = {"java.", "javax.", "jdk.", "sun.", "com.sun."}; // whose fields are not open to all
+  private static final String[] JAVAS = {"java.", "javax.", "jdk.", "sun.", "com.sun."}; // whose fields may not be read
   private static final String[] DULL_CLASSES = {
     "org.apache.spark.SparkContext", "org.apache.spark.SparkConf", "org.apache.spark.SparkEnv", "org.apache.spark.TaskContext",
     "org.apache.spark.ContextCleaner", // whose weak references are read by itself alone
@@ -60,7 +61,7 @@ public class Contents {
     "org.apache.spark.sql.SparkSession", "org.apache.spark.sql.SQLContext", "org.apache.spark.sql.RuntimeConfig",
     "org.apache.spark.sql.Encoder", "org.apache.spark.sql.catalyst.QueryPlanningTracker"
   };
-  private static final String[] TELLING = { // inside packages that are dull otherwise
+  private static final String[] TELLING = { // not dull, although their packages are
     "org.apache.spark.api.python.PythonRDD", "org.apache.spark.api.python.PythonServer", "org.apache.spark.util.LazyTry",
     "scala.runtime.ObjectRef", "scala.runtime.VolatileObjectRef", "scala.runtime.LazyRef"
   };

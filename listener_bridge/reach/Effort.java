@@ -3,7 +3,7 @@ package shufflelifecycle;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 
-/** What the calling thread has taken of a processor; a JVM that does not count it is timed by the clock. */
+/** Processor time of the calling thread, in nanoseconds; clock time in a JVM that does not count it. */
 public class Effort {
   private final ThreadMXBean threads = ManagementFactory.getThreadMXBean();
   private final boolean isCounted = threads.isCurrentThreadCpuTimeSupported() && threads.isThreadCpuTimeEnabled();

@@ -16,15 +16,16 @@ import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
 
 /**
- * The SQL executions that are running, nested ones too, and what their jobs have written so far.
+ * The SQL executions that are running, inner ones too, and what their jobs have written so far.
  *
- * Which ones run is Spark's own table, which knows them before their first event. What they wrote comes from the bus, on
- * the tap's queue: what was complete at a marker on that queue is in here when the marker has passed. Where the queue has
- * dropped events, each of them may have written whatever there is by then.
+ * Which ones run is read from Spark's own table, which has an execution before its first event. What their jobs wrote is heard
+ * from the listener bus, on the tap's queue: what was complete at a marker on that queue is known here when the marker has
+ * passed. If the queue has dropped events, each running execution counts as having written everything that there is.
  *
- * A command may run others within its own execution, and come back to what they have computed: it iterates over a frame
- * whose execution is over when the iterator is there, or asks the same frame twice. So what the query of such an inner one
- * needs, once that is over, stays until the outermost is; and while it runs what its frame may be built upon again.
+ * A command may run inner executions within its own, and come back to what they have computed: it iterates over a DataFrame
+ * whose execution ended when the iterator was made, or runs an action on the same DataFrame twice. So what the query of an
+ * inner execution needs is held, after its end, until the outermost execution ends; and while it runs, what the DataFrame
+ * was built upon.
  */
 public class Executions extends SparkListener {
   private static final String ID = "spark.sql.execution.id";
@@ -33,9 +34,9 @@ public class Executions extends SparkListener {
   /** An execution within another one whose jobs have written. */
   private static class Inner {
     final Long root; // the outermost one
-    boolean isOver = false; // and all that is needed of it is below
-    Object query = null; // until a look has come to it
-    Ids needs = Ids.NONE;
+    boolean isOver = false;
+    Object query = null; // its query from its end on, until a look has worked out `needs`
+    Ids needs = Ids.NONE; // what is held since its end: what it wrote, then what its query needs
 
     Inner(Long root) {
       this.root = root;
@@ -47,7 +48,7 @@ public class Executions extends SparkListener {
   private final Map written = new HashMap(); // execution -> Set of shuffles
   private final Map shown = new HashMap(); // execution -> Ids that its plan has shown as materialised, ever
   private final Map inner = new HashMap(); // execution -> Inner
-  private final Set unheard = new HashSet(); // executions whose beginning was before ours
+  private final Set unheard = new HashSet(); // executions that began before we listened
   private long dropsSeen; // of the queue
 
   public Executions(SparkContext context) throws Exception {
@@ -59,14 +60,14 @@ public class Executions extends SparkListener {
     dropsSeen = Tap.drops(context.listenerBus());
   }
 
-  /** To be called when the bus has us: what runs by now may have written what we shall never hear of. */
+  /** To be called when the bus knows this listener: what runs by then may have written what will never be heard of. */
   public void begin() {
     synchronized (written) {
       unheard.addAll(table.keySet());
     }
   }
 
-  /** To be called before a look, behind its marker: whatever was dropped before that is counted. `all`: what there is. */
+  /** To be called at a look, when its marker has passed: counts events dropped until then. `all`: every app shuffle. */
   public void noteDrops(Ids all) {
     long now = Tap.drops(context.listenerBus());
     if (now != dropsSeen) {
@@ -78,13 +79,13 @@ public class Executions extends SparkListener {
     }
   }
 
-  /** Execution -> query, of now; the table is one a JVM, and applications that ended there may have left queries in it. */
+  /** Execution -> query, as they run now. Spark's table is one for the JVM: queries of ended applications are left out. */
   public Map running() {
     synchronized (written) {
       forgetInner(null);
       Set told = new HashSet(table.keySet());
       told.addAll(inner.keySet());
-      written.keySet().retainAll(told); // stages of cancelled jobs turn up after their execution's end
+      written.keySet().retainAll(told); // a cancelled job may submit stages after its execution has ended
       shown.keySet().retainAll(table.keySet());
       unheard.retainAll(table.keySet());
     }
@@ -98,7 +99,7 @@ public class Executions extends SparkListener {
     return ours;
   }
 
-  /** Those whose outermost one has ended, as Spark's table says or, where it is not null, `ended`. */
+  /** Forgets inner executions whose outermost one is `ended`, or is no longer in Spark's table. */
   private void forgetInner(Long ended) {
     Iterator it = inner.values().iterator();
     while (it.hasNext()) {
@@ -109,7 +110,7 @@ public class Executions extends SparkListener {
     }
   }
 
-  /** What the inner executions of one need beside what running them does: what they wrote where nothing better is known. */
+  /** What the inner executions of an outermost one need, beside what the walk of those that run finds. */
   public Ids neededWithin(Object root, Queries queries) {
     Ids needs = Ids.NONE;
     Iterator it = innerOf(root).entrySet().iterator();
@@ -139,17 +140,17 @@ public class Executions extends SparkListener {
     Object running;
     synchronized (written) {
       running = one.isOver ? null : table.get(execution);
-      if (running == null && !one.isOver) { // has just ended, which nobody has told yet
+      if (running == null && !one.isOver) { // it has ended, and its end was not heard of yet
         Set wrote = (Set) written.get(execution);
         return wrote == null ? Ids.NONE : Ids.of(wrote);
       }
       query = one.query;
     }
-    if (running != null) { // and is looked at itself
+    if (running != null) { // its own walk finds the rest
       return queries.source((QueryExecution) running);
     }
     if (query instanceof QueryExecution) {
-      one.needs = queries.held((QueryExecution) query); // without the lock: the listener takes it
+      one.needs = queries.held((QueryExecution) query); // not under the lock, for which the listener would wait
       one.query = null;
     }
     return one.needs;
@@ -209,13 +210,14 @@ public class Executions extends SparkListener {
     }
   }
 
+  /** Whether it began before we listened, so that nobody knows what it wrote. */
   public boolean isUnheard(Object execution) {
     synchronized (written) {
       return unheard.contains(execution);
     }
   }
 
-  /** What the execution's jobs wrote and its plan has never shown: until it does, it may be about to be read. */
+  /** What the execution's jobs wrote and its plan has never shown: a stage that is not in the plan yet may be read. */
   public Ids hidden(Object execution, Ids shownNow) {
     synchronized (written) {
       Set shuffles = (Set) written.get(execution);

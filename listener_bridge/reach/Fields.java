@@ -6,10 +6,9 @@ import java.util.ArrayList;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Reads fields, and nothing but fields: what is not there yet stays so.
+ * Reads fields, and calls nothing: a lazy value that nobody has asked for yet is not computed by it.
  *
- * Scala keeps a lazy value in a field that is null until somebody has asked for it, Spark 4 some of them in a `LazyTry`.
- * Both are read without asking.
+ * Scala keeps a lazy value in a field that is null until it was computed; Spark 4 keeps some of them in a `LazyTry`.
  */
 public class Fields {
   private static final ConcurrentHashMap FIELDS = new ConcurrentHashMap(); // class -> its Field[], superclasses' too

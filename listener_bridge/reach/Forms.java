@@ -5,11 +5,11 @@ import org.apache.spark.sql.execution.SparkPlan;
 import scala.Option;
 
 /**
- * Canonical forms of plans: by these Spark finds an exchange that it can reuse.
+ * Canonical forms of plans: by their equality Spark finds an exchange that it can reuse.
  *
- * To make one is to make the plan's nodes anew, and some take what they need from the session that is active in their
- * thread: a Python UDF's metrics in Spark 4.3. Ours has none. So the plan's own session is active while its form is made,
- * as it is where Spark does it, and what was active before is so again behind it.
+ * Making one copies the nodes of the plan, and some of these need a session that is active in the thread, as those of Python
+ * UDFs do for their metrics in Spark 4.3. The look's thread has none. So the plan's own session is made the active one for
+ * that time, as it is when Spark makes the form, and the one from before is put back.
  */
 public class Forms {
   public static SparkPlan of(SparkPlan plan) {
@@ -31,7 +31,7 @@ public class Forms {
     }
   }
 
-  /** Its package is another one since Spark 4.0, so its class is never named here. */
+  /** A static method by its name: the package of the session's class is another one since Spark 4.0. */
   private static Method named(Class type, String name, int parameters) {
     Method[] methods = type.getMethods();
     for (int i = 0; i < methods.length; i++) {

@@ -6,7 +6,7 @@ import java.util.Collection;
 import java.util.Iterator;
 import java.util.StringTokenizer;
 
-/** A set of app shuffles that never changes: sorted, so that a union is a merge, and shared wherever nothing was added. */
+/** An immutable set of app shuffles. Sorted, so that a union is a merge; a union that adds nothing gives the same object. */
 public class Ids {
   public static final Ids NONE = new Ids(new int[0]);
   private final int[] sorted;
@@ -30,7 +30,7 @@ public class Ids {
     return new Ids(ids);
   }
 
-  /** Of numbers with a blank between two. */
+  /** From a text of numbers, separated by blanks. */
   public static Ids of(String numbers) {
     ArrayList ids = new ArrayList();
     StringTokenizer each = new StringTokenizer(numbers);
@@ -54,6 +54,7 @@ public class Ids {
     return sorted.length == 0;
   }
 
+  /** The union. */
   public Ids and(Ids other) {
     if (other == this || holdsAllOf(other)) {
       return this;

@@ -5,7 +5,7 @@ import org.apache.spark.MapOutputTrackerMaster;
 import org.apache.spark.ShuffleStatus;
 import scala.Option;
 
-/** Which shuffles are wholly there, as the driver's tracker has it: read without its locks. */
+/** Which app shuffles have all their map outputs, as the driver's map output tracker has it. Read without its locks. */
 public class Intact {
   private final MapOutputTrackerMaster tracker;
 
@@ -22,7 +22,7 @@ public class Intact {
     return Outputs.available(status) == status.mapStatuses().length;
   }
 
-  /** Every shuffle that Spark knows: what a root needs that cannot be looked into. */
+  /** Every app shuffle that Spark knows: what a root needs whose cut cannot be found. */
   public Ids all() {
     ArrayList ids = new ArrayList();
     scala.collection.Iterator it = tracker.shuffleStatuses().keysIterator();

@@ -8,10 +8,10 @@ import java.util.WeakHashMap;
 import org.apache.spark.rdd.RDD;
 
 /**
- * RDDs that a library persists, and drops by itself while others may still read them. For all looks.
+ * RDDs that a library persists, and unpersists by itself while others may still read them. For all looks.
  *
- * They are known by the names that the library gives them. Who reads one that was dropped holds it, be it where no look
- * comes to, on the stack of a call: so what a walk has met stays a root until the JVM has collected it (ADR 22).
+ * They are known by the names that the library gives them. Whoever reads one that was unpersisted refers to it, perhaps only
+ * from a thread's stack, where no look comes. So one that a walk has met stays a root until the JVM has collected it (ADR 22).
  */
 public class LibraryRdds {
   private static final String[] NAMES = { // how they begin
@@ -31,6 +31,7 @@ public class LibraryRdds {
     return false;
   }
 
+  /** Those that were met and that the JVM has not collected yet. */
   public List alive() {
     return new ArrayList(met);
   }

@@ -13,13 +13,12 @@ import org.apache.spark.SparkContext;
 import org.apache.spark.rdd.RDD;
 
 /**
- * The cut of an RDD: from it down to the outputs that are intact. For one look, which walks every RDD once.
+ * The cut of an RDD: the app shuffles from it down to outputs that are intact. For one look, which walks every RDD once.
  *
- * A shuffle that is not intact is in the cut too, and so is what it would be written from: unless it is announced, by a
- * job that lives. The coordinator knows what that is, and goes on behind it for as long as it is not intact, and not a
- * moment longer. Below an RDD that does not tell what it was made of, everything is. An RDD of another application,
- * which ended in this JVM before ours began, needs nothing: no job computes it again, and its id and its shuffles' ids
- * are given out again in ours.
+ * An app shuffle that is not intact is in the cut too, and so is what it would be written from; unless a live job has
+ * announced it. Then the coordinator knows what it is written from, and goes on behind it itself for as long as it is not
+ * intact. An RDD that does not show its parents needs everything. An RDD of another application, one that ended in this
+ * JVM before ours began, needs nothing: no job computes it again, and our application uses the same ids anew.
  */
 public class Lineage {
   /** An RDD whose parents are being walked. */
@@ -41,8 +40,8 @@ public class Lineage {
   private final CachedRdds cached;
   private final Deadline deadline;
   private final Map cuts = new IdentityHashMap(); // RDD -> Ids
-  private final Set ends = Collections.newSetFromMap(new IdentityHashMap()); // RDDs behind which nothing was looked at
-  private final ArrayDeque path = new ArrayDeque(); // of Step: lineages are longer than stacks are deep
+  private final Set ends = Collections.newSetFromMap(new IdentityHashMap()); // RDDs at which walks have ended
+  private final ArrayDeque path = new ArrayDeque(); // of Step: a lineage may be too long for recursion
   private String fault = null;
 
   public Lineage(SparkContext context, Intact intact, Ids announced, CachedRdds cached, Deadline deadline) {
@@ -84,14 +83,14 @@ public class Lineage {
     return ends;
   }
 
-  /** The RDDs that walks have ended at since this was asked last: what they write is there, or their blocks are. */
+  /** The RDDs at which walks have ended since this was asked last: their output is there or announced, or they are cached. */
   public List takeEnds() {
     List taken = new ArrayList(ends);
     ends.clear();
     return taken;
   }
 
-  /** Why something could not be told since this was asked last; null where everything could. */
+  /** Why a cut could not be found since this was asked last; null where all were. */
   public String takeFault() {
     String taken = fault;
     fault = null;
@@ -160,7 +159,7 @@ public class Lineage {
     }
   }
 
-  /** Every shuffle below an RDD, whatever is intact; what cannot be told is left out. */
+  /** Adds every app shuffle below an RDD, intact or not; not what lies below an RDD that does not show its parents. */
   public void addAll(RDD rdd, Set shuffles) {
     Set met = Collections.newSetFromMap(new IdentityHashMap());
     ArrayDeque todo = new ArrayDeque();

@@ -12,12 +12,26 @@ import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 
 /**
- * One look: every root and its cut, as text. Used once, by one thread.
+ * One look: every root in the JVM and its cut, as text. Used once, by one thread.
  *
- * Invariant: one root that cannot be told needs everything, and stops no other. Only a look that is late, or could not
- * see which roots there are, fails as a whole.
+ * Responsible for going to each kind of root. Refuses to know how a cut is found (`Lineage`, `Queries`, `Contents`).
+ * Invariant: a root whose cut cannot be found needs every app shuffle, and the others are told all the same. Only a look
+ * that passes its deadline, or cannot find out which roots there are, fails as a whole.
  */
 public class Look {
+  /** What is told of one root. */
+  private static class Root {
+    final String kind; // as `findings.Kind` of Python
+    final String why; // for people
+    final Ids needs;
+
+    Root(String kind, String why, Ids needs) {
+      this.kind = kind;
+      this.why = why;
+      this.needs = needs;
+    }
+  }
+
   private final SparkContext context;
   private final Intact intact;
   private final Deadline deadline;
@@ -25,7 +39,7 @@ public class Look {
   private final Lineage lineage;
   private final Queries queries;
   private final Contents contents;
-  private final Map roots = new TreeMap(); // id -> {kind, why, Ids}
+  private final Map roots = new TreeMap(); // id -> Root
 
   public Look(
       SparkContext context, Intact intact, Ids announced, boolean executorsStay, LibraryRdds ofLibraries, Deadline deadline) {
@@ -38,6 +52,7 @@ public class Look {
     this.contents = new Contents(lineage, queries, deadline);
   }
 
+  /** The running SQL executions. */
   public void executions(Executions executions) {
     Iterator it = executions.running().entrySet().iterator();
     while (it.hasNext()) {
@@ -63,6 +78,7 @@ public class Look {
     root("execution " + id, "plan", why, needs);
   }
 
+  /** The objects that py4j binds, but for the dead ones. `bound`: id -> object; `dead`: ids. */
   public void bindings(Map bound, Set dead) {
     Iterator it = bound.entrySet().iterator();
     while (it.hasNext()) {
@@ -98,6 +114,7 @@ public class Look {
     }
   }
 
+  /** The persisted RDDs. */
   public void persisted() {
     scala.collection.Iterator it = context.getPersistentRDDs().valuesIterator();
     while (it.hasNext()) {
@@ -108,7 +125,7 @@ public class Look {
     }
   }
 
-  /** To be called when all other roots were looked at: what a library has dropped, and somebody may still read. */
+  /** RDDs that a library has dropped and somebody may still read. To be called behind all other roots: `LibraryRdds`. */
   public void dropped() {
     scala.collection.Map persisted = context.getPersistentRDDs();
     Iterator it = ofLibraries.alive().iterator();
@@ -134,7 +151,7 @@ public class Look {
     return Row.shortened(Row.firstLine(adapted < 0 ? cachedName : cachedName.substring(adapted + 3)), 80);
   }
 
-  /** What jobs will compute once more when they have ended. Behind these are others. */
+  /** RDDs that Spark will compute once more, after a job, to checkpoint them. Walking these leads to further ones. */
   public void checkpoints() {
     Checkpoints checkpoints = new Checkpoints(context, deadline);
     List ends = lineage.takeEnds();
@@ -148,6 +165,7 @@ public class Look {
     }
   }
 
+  /** Temporary views, cached tables and streaming queries. */
   public void sessions(Sessions sessions) {
     List views = sessions.views();
     for (int i = 0; i < views.size(); i++) {
@@ -166,7 +184,7 @@ public class Look {
     }
   }
 
-  /** The graph that runs, or one that is about to: what starts it says that it runs only when it already does. */
+  /** The streaming graph that runs, and any that a bound context holds: one that is starting is not yet told to run. */
   public void streamingGraphs(Map bound) {
     Object running = Streams.running();
     streamingGraph(running);
@@ -180,8 +198,8 @@ public class Look {
   }
 
   /**
-   * RDDs move through a graph while it makes a batch, and for a moment are in none of its tables. Unless it makes one
-   * between two readings, the first or the second one sees each of them.
+   * While a graph makes a batch, RDDs move between its tables, and for a moment are in none. So it is read twice, and asked
+   * in between whether it makes one: if it does not, each RDD was seen by one of the two readings.
    */
   private void streamingGraph(Object context) {
     if (context != null) {
@@ -197,24 +215,24 @@ public class Look {
     return "; cannot be told: " + Row.shortened(String.valueOf(failure), 300);
   }
 
-  /** What one root is found to need twice, it needs once. */
+  /** Tells a root. One that is told twice needs what was found either time. */
   private void root(String id, String kind, String why, Ids needs) {
     String fault = lineage.takeFault();
-    Object[] before = (Object[]) roots.get(id);
-    Ids all = before == null ? needs : needs.and((Ids) before[2]);
-    roots.put(id, new Object[] {kind, fault == null ? why : why + "; " + fault, all});
+    Root before = (Root) roots.get(id);
+    Ids all = before == null ? needs : needs.and(before.needs);
+    roots.put(id, new Root(kind, fault == null ? why : why + "; " + fault, all));
   }
 
-  /** The fields of a JSON object. */
+  /** The fields of a JSON object: `roots`, each as an array of id, kind, why and app shuffles; and `everything`: null. */
   public String toString() {
     StringBuilder text = new StringBuilder("\"roots\":[");
     Iterator it = roots.entrySet().iterator();
     while (it.hasNext()) {
       Map.Entry entry = (Map.Entry) it.next();
-      Object[] root = (Object[]) entry.getValue();
+      Root root = (Root) entry.getValue();
       Row.quote(text.append('['), (String) entry.getKey());
-      Row.quote(text.append(",\"").append(root[0]).append("\","), (String) root[1]);
-      text.append(',').append(root[2]).append(it.hasNext() ? "]," : "]");
+      Row.quote(text.append(",\"").append(root.kind).append("\","), root.why);
+      text.append(',').append(root.needs).append(it.hasNext() ? "]," : "]");
     }
     return text.append("],\"everything\":null").toString();
   }

@@ -9,11 +9,12 @@ import org.apache.spark.Dependency;
 import org.apache.spark.rdd.RDD;
 
 /**
- * What an RDD was made of, from its fields alone. Asking the RDD would compute: list its files, take shuffle ids, lock.
+ * The parents of an RDD, read from its fields. `RDD.dependencies()` would compute: list files, take shuffle ids, lock.
  *
- * Spark fills `dependencies_` when it first asks. Until then, a class that leaves `getDependencies` alone has said to its
- * constructor what it depends on, and `deps` has it; one of Spark's own that does not, has its parents in fields typed
- * as such (all of them were read: `CoGroupedRDD`, `ShuffledRDD`, `UnionRDD`, `CoalescedRDD`, …). Others are not guessed.
+ * Spark fills `dependencies_` when the dependencies are first asked for. Until then, an RDD whose class does not override
+ * `getDependencies` has them in `deps`, from its constructor. A class of Spark's own that overrides it has its parents
+ * in fields of its own (all of these classes were read: `CoGroupedRDD`, `ShuffledRDD`, `UnionRDD`, `CoalescedRDD`, …). What
+ * another class depends on is not guessed: its parents are unknown.
  */
 public class Parents {
   /** The RDD does not tell what it was made of. */
@@ -25,10 +26,10 @@ public class Parents {
 
   private static final ConcurrentHashMap DECLARERS = new ConcurrentHashMap(); // class -> who declares getDependencies
 
-  /** RDDs and dependencies, mixed. Nothing is below what has been checkpointed. */
+  /** RDDs and dependencies, mixed; none for a checkpointed RDD. Throws `Unknown`. */
   public static List of(RDD rdd) {
     ArrayList found = new ArrayList();
-    if (!isCheckpointed(rdd) && !addDependencies(found, rdd) && !isCheckpointed(rdd)) { // it was, in between
+    if (!isCheckpointed(rdd) && !addDependencies(found, rdd) && !isCheckpointed(rdd)) { // asked again: a checkpoint clears its dependencies
       throw new Unknown(rdd);
     }
     return found;
@@ -66,7 +67,7 @@ public class Parents {
     return declarer.getName().startsWith("org.apache.spark.") && addFields(to, rdd);
   }
 
-  /** A field of every RDD, whatever its own class calls its fields. */
+  /** A field that class `RDD` declares, even where a subclass has another one of that name. */
   private static Object ofRdd(RDD rdd, String name) {
     return Fields.get(RDD.class, rdd, name);
   }
@@ -111,7 +112,7 @@ public class Parents {
     }
   }
 
-  /** Whether there was something to add from; an empty sequence is. */
+  /** Adds what is a parent. Answers false only for null. */
   private static boolean addAll(List to, Object value) {
     if (value instanceof RDD || value instanceof Dependency) {
       to.add(value);

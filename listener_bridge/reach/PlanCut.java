@@ -23,12 +23,11 @@ import org.apache.spark.sql.execution.exchange.ReusedExchangeExec;
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike;
 
 /**
- * The cut of plans: what running the rest of them, or running them again, would read.
+ * The cut of plans: the app shuffles that running the rest of them, or running them again, would read.
  *
- * Down from the root to stages that are materialised. An exchange that has no stage yet reuses a materialised one whose
- * canonical form is the same, wherever that one stands. A plan that is not adaptive shows its shuffles as dependencies
- * that its exchanges have already made; what Spark keeps of a node that has run shows the rest. What is not there yet is
- * not made by looking.
+ * The walk goes from the root down to materialised stages. An exchange without a stage will reuse a materialised one of the
+ * same canonical form, wherever in the plan that is. In a plan that is not adaptive the exchanges have made their shuffle
+ * dependencies; RDDs that Spark keeps of nodes that have run show the rest. What was not made yet is not made by looking.
  */
 public class PlanCut {
   private final Lineage lineage;
@@ -82,7 +81,7 @@ public class PlanCut {
     value(Fields.get(plan, "executeColumnarRDD"));
   }
 
-  /** What a program that holds the plan may still build from it: the RDDs in it. */
+  /** A logical plan needs what a query built from it would read: the RDDs and the caches in it. */
   public void logical(LogicalPlan plan) {
     deadline.check();
     if (!walked.add(plan) || plan instanceof CommandResult) {

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SparkPlan;
 
-/** The cut of a query: of its plan as far as it was made, and of what the program may build from it. For one look. */
+/** The cuts of queries: of their plans as far as these were made, and of what the program may build from them. For one look. */
 public class Queries {
   private final Lineage lineage;
   private final Deadline deadline;
@@ -45,7 +45,7 @@ public class Queries {
     return rdd == null ? cut.needs() : cut.needs().and(lineage.of((RDD) rdd));
   }
 
-  /** Which caches a query reads is settled before its physical plan is made: whoever asks it for its files settles it. */
+  /** Which caches a query reads may be fixed before it has a physical plan, as `DataFrame.inputFiles` does. */
   private static void chosen(QueryExecution query, PlanCut cut) {
     Object plan = part(query, "optimizedPlan", "lazyOptimizedPlan");
     if (plan == null) {
@@ -56,7 +56,7 @@ public class Queries {
     }
   }
 
-  /** What the rest of a running query needs; `shown` collects the shuffles that its plan has shown. */
+  /** What the rest of a running query needs. `shown` gets the app shuffles that its plan shows. */
   public Ids running(QueryExecution query, Stages shown) {
     PlanCut cut = new PlanCut(lineage, deadline, shown, caches);
     SparkPlan plan = planOf(query);
@@ -70,7 +70,7 @@ public class Queries {
     return cut.needs();
   }
 
-  /** What a query was built upon: its frame may be asked again when what it was cached as has been dropped. */
+  /** What a query was built upon: its DataFrame may be computed again. */
   public Ids source(QueryExecution query) {
     return logical(logicalOf(query));
   }
@@ -93,7 +93,7 @@ public class Queries {
     return (SparkPlan) part(query, "executedPlan", "lazyExecutedPlan");
   }
 
-  /** A command has run when its query exists: what is left of it are its rows. */
+  /** The plan behind the run of a command, if the query is one: a command runs when its query is made, and leaves its rows. */
   private static LogicalPlan logicalOf(QueryExecution query) {
     Object plan = part(query, "commandExecuted", "lazyCommandExecuted");
     if (plan == null) {

@@ -10,16 +10,16 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * What lives in SQL sessions rather than in the program's hands: temporary views, cached tables, streaming queries.
+ * What SQL sessions hold, and no object of the program: temporary views, cached tables, streaming queries.
  *
- * Read from fields, without the catalogs' monitors: some are held while a metastore is asked.
+ * Read from fields, without the monitors of the catalogs: Spark holds some of these while it asks a metastore.
  */
 public class Sessions {
   private static final int ATTEMPTS = 16;
 
   private final Set sessions = Collections.newSetFromMap(new IdentityHashMap());
 
-  /** The sessions that the program's objects lead to, that of its streams, and the default one. */
+  /** Of the sessions of these objects, those of the streaming queries that run, and the default session. */
   public Sessions(Collection bound) {
     scala.Option first = org.apache.spark.sql.SparkSession.getDefaultSession();
     add(first.isDefined() ? first.get() : null);
@@ -44,7 +44,7 @@ public class Sessions {
     }
   }
 
-  /** Pairs: a word for people that is unique, the view's plan. */
+  /** Arrays of two: a text for people, unique among all; the view's logical plan. */
   public List views() {
     ArrayList views = new ArrayList();
     Iterator it = sessions.iterator();
@@ -72,7 +72,7 @@ public class Sessions {
     }
   }
 
-  /** The entries of a map that somebody may be changing: read until it has held still. */
+  /** The entries of a map that others may be changing: read until nothing has changed meanwhile. */
   private static List stable(scala.collection.Map map) {
     for (int i = 0; i < ATTEMPTS; i++) {
       int before = map.size();

@@ -21,14 +21,14 @@ import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec;
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec;
 
 /**
- * Whether computing a plan again may give something else: files and tables are written over, and a function of the
- * user's may read whatever it likes. For one look.
+ * Whether computing a plan again may give another result: its files may have been written over, and a function of the user
+ * may read anything. For one look.
  *
- * Known to give the same: what Spark itself makes of ranges, of rows that the plan holds, of collections that the driver
- * has handed out, of checkpoints. Whatever is not known may change.
+ * Only these are known to give the same: what Spark itself computes from ranges, from rows in the plan, from collections
+ * that the driver has parallelised, and from checkpoints.
  */
 public class Sources {
-  private static final String[] FOREIGN = {
+  private static final String[] FOREIGN = { // parts of the class names of nodes and expressions that run code of the user
     "Python", "Pandas", "Arrow", "Script", "UDF", "UDAF", "UDTF", "UserDefined", "Hive", "MapPartitions", "MapElements",
     "MapGroups", "Generic", "Invoke", "Reflect", "Object"
   };

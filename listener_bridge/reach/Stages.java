@@ -19,8 +19,8 @@ import org.apache.spark.sql.execution.exchange.ReusedExchangeExec;
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike;
 
 /**
- * Every shuffle that a plan shows, also behind other stages, in subqueries and in cached tables: which ones, and what an
- * exchange that has none yet would find to reuse.
+ * The query stages of a plan, also those behind other stages, in subqueries and in cached tables: which app shuffles they
+ * show, and which of them an exchange without a stage would reuse.
  */
 public class Stages {
   private final Lineage lineage;
@@ -48,8 +48,8 @@ public class Stages {
   }
 
   /**
-   * Stages that are not materialised, also those that the plan no longer shows: Spark runs each one that it has begun, and
-   * since 4.0 by a thread of a pool, which may come to it when the plan has changed.
+   * Stages that are not materialised, also those that the plan no longer shows: Spark runs each stage that it has begun, since
+   * 4.0 in a thread of a pool, perhaps after the plan has changed.
    */
   public ArrayList begun() {
     return begun;

@@ -6,12 +6,12 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
 /** What streams hold between two batches. While a batch runs, it is an SQL execution, or jobs, like any other. */
 public class Streams {
-  /** Whether the object drives a streaming query: it remembers its last batch, which nobody will read again. */
+  /** Whether the object runs a streaming query. `cutOf` tells what it needs: its last batch, which it keeps, is read by nobody. */
   public static boolean isQuery(Object object) {
     return Fields.has(object, "sparkSessionForStream");
   }
 
-  /** Static tables that every batch is joined with, and the like. */
+  /** What a streaming query needs: static tables that every batch is joined with, and the like. */
   public static Ids cutOf(Object query, Queries queries) {
     Ids cut = Ids.NONE;
     Object analysed = Fields.get(query, "analyzedPlan");
@@ -22,7 +22,7 @@ public class Streams {
     return planned instanceof LogicalPlan ? cut.and(queries.logical((LogicalPlan) planned)) : cut;
   }
 
-  /** The streaming context that runs in this JVM, or null: with it the RDDs that its graph has not cleared yet. */
+  /** The streaming context that runs in this JVM, or null. Its graph holds the RDDs of batches that it has not cleared yet. */
   public static Object running() {
     try {
       ClassLoader loader = Thread.currentThread().getContextClassLoader();
@@ -43,7 +43,7 @@ public class Streams {
     return isOne ? Fields.get(bound, "ssc") : null;
   }
 
-  /** Whether its thread is making the jobs of a batch: asks that thread's stack, since its lock must not be taken. */
+  /** Whether its thread makes the jobs of a batch just now. That thread's stack tells: its lock must not be taken. */
   public static boolean isMakingBatch(Object context) {
     Object loop = part(part(part(context, "scheduler"), "jobGenerator"), "eventLoop");
     Thread thread = (Thread) part(loop, "eventThread");

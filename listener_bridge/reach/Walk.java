@@ -7,7 +7,12 @@ import java.util.Set;
 import org.apache.spark.MapOutputTrackerMaster;
 import org.apache.spark.SparkContext;
 
-/** The JVM's half of looks at one application: what Python holds. A look is one call, by one thread at a time. */
+/**
+ * The JVM's half of looks at one application, which Python holds as one object. A look is one call (`look`), by one thread at
+ * a time.
+ *
+ * Responsible for the order in which a look goes to its roots. Invariant: it never throws; what went wrong is told as text.
+ */
 public class Walk {
   private final SparkContext context;
   private final Intact intact;
@@ -27,7 +32,10 @@ public class Walk {
     executions.begin();
   }
 
-  /** JSON. `dead`: ids of objects that are no roots, `announced`: app shuffles (`Lineage`); a blank between two. */
+  /**
+   * Takes a look and gives it as JSON. `dead`: py4j's ids of the objects that are no roots; `announced`: app shuffles behind
+   * which no walk goes on (`Lineage`). Both are separated by blanks.
+   */
   public String look(String dead, String announced, long deadlineMs) {
     long began = effort.nanos();
     String found = found(dead, announced, deadlineMs);
@@ -40,7 +48,7 @@ public class Walk {
       executions.noteDrops(intact.all());
       Map bound = bindings.read();
       look.sessions(new Sessions(bound.values()));
-      bound.putAll(bindings.read()); // a view may have become a handle meanwhile, and is looked for again below
+      bound.putAll(bindings.read()); // a view may have become a handle meanwhile; views are looked at again below
       look.bindings(bound, new HashSet(Arrays.asList(dead.split(" "))));
       look.executions(executions);
       look.persisted();
