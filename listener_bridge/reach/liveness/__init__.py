@@ -3,12 +3,12 @@
     dead = liveness.dead_references(is_own=lambda frame: frame.f_code.co_filename == program)
     dead.references.get(id(thing), 0)    # references to `thing` that the program will never use
 
-Responsible for that answer, from reading frames (`frames`) and what their code and all other code of the program could
-still read (`codes`, `survey`). Refuses to know what the names hold, and what is done with the answer. Invariant: on any
-other Python, while somebody traces, and wherever bytecode does not tell, nothing is dead.
+Responsible for that answer: it follows from where frames stand (`frames`), and from what their code and all other code
+of the program could still read (`codes`, `survey`). Refuses to know what the names hold, and what is done with the
+answer. Invariant: on any other Python, while a trace function is set, and wherever bytecode does not tell, nothing is
+dead.
 
-Who counts references does so after this, with `counts`, and does both twice: what is equal both times was so in
-between.
+The caller counts references afterwards, with `counts`, and does both twice: what is equal both times held in between.
 
     where it stands   frames, values, namespaces, standing, session
     what code is      codes, survey, texts, words

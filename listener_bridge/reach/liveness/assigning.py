@@ -1,12 +1,12 @@
-"""Which attributes code gives to objects: what a class has now, it may have otherwise by then.
+"""Which attributes code assigns: a class that is given a new one may behave differently from then on.
 
-    self.raw = frame            # to an object: its class has what it had
-    Job.run = faster            # to what may be a class
+    self.raw = frame            # an attribute of an object: its class stays as it is
+    Job.run = faster            # perhaps an attribute of a class
 
-Responsible for: the names of such attributes, and the ways to give one of any name, or to come by an object otherwise;
-the variables that functions share and code gives something to, and the globals of it that hide a builtin.
+Responsible for: the names of assigned attributes, and whether code may assign one of any name; the shared variables to
+which code assigns something, and the globals by which it hides a builtin.
 Refuses to know: objects, and what is concluded (`methods`).
-Invariant: an attribute that instructions give by its name is named; in doubt what it is given to is a class.
+Invariant: every attribute that an instruction assigns by its name is told; in doubt its object counts as a class.
 """
 
 from __future__ import annotations
@@ -19,32 +19,32 @@ from listener_bridge.reach.liveness.opcodes import FAST, REBINDS, Act
 from listener_bridge.reach.liveness.passing import RUNNERS
 from listener_bridge.reach.liveness.using import SUPER, TYPE
 
-SELF = "self"  #: What code calls so is hardly a class.
+SELF = "self"  #: An object of this name is not taken for a class.
 _GIVES = ("STORE_ATTR", "DELETE_ATTR")
 _TAKES = ("LOAD_ATTR", "LOAD_METHOD")
 _MAKES_GLOBALS = ("STORE_GLOBAL", "STORE_NAME")  #: The second: in a module's own code.
 _BUILTINS = RUNNERS | {SUPER, TYPE}
 
-#: Who names one of these, as a variable, an attribute or what is imported, may give objects attributes of any name, or
-#: run code that does: a text, or a module once more (for the first time: `bypasses.BY_HAND`).
+#: Code that names one of these, as a variable, an attribute or an import, may assign attributes of any name, or run
+#: code that does: a text, or a module a second time (for the first time see `bypasses.BY_HAND`).
 _GIVERS = frozenset({
     "delattr", "exec", "monkeypatch", "patch", "patch_function_wrapper", "reload", "setattr", "wrap_function_wrapper",
     "wrap_object",
 })  # fmt: skip
 
-#: What gives objects attributes, and the classes whose way of it gives them to classes.
+#: Methods that assign attributes, and the classes whose methods of that name assign them to classes.
 _SETTERS = frozenset({"__delattr__", "__setattr__"})
 _META = frozenset({"ABCMeta", "type"})
 
-#: Of an `AttributeError`: the object that had no such attribute.
+#: The attribute of an `AttributeError` that has the object.
 _OF_ERRORS = "obj"
 
 
 class Assigned(NamedTuple):
-    """Attributes that code gives to objects, or to classes. `others`: to what is not called `self`; `any`: all.
+    """What code assigns. `names`: attributes of any object; `others`: of objects that are not called `self`.
 
-    So it is, too, where it may get hold of an object that it has asked for one. `rebound`: variables that several
-    functions share, to which it gives something, and builtins' names, which it makes globals.
+    `any`: attributes of any name, on any object; or it may get an object from an `AttributeError`. `rebound`: variables
+    that several functions share and to which it assigns; and names of builtins that it makes globals.
     """
 
     names: frozenset[str]
@@ -54,7 +54,7 @@ class Assigned(NamedTuple):
 
 
 def assigned(instructions: Sequence[dis.Instruction], named: Collection[str], is_module: bool = False) -> Assigned:
-    """By these instructions, without prefixes, of code that names all of `named`; perhaps of a module's own."""
+    """What code with these instructions (without prefixes) assigns. `named`: all names and texts in it."""
     names = frozenset(one.argval for one in instructions if one.opname in _GIVES)
     any_name = not _GIVERS.isdisjoint(named) or _gives_to_types(named) or any(_asks_errors(instructions))
     shared = frozenset(one.argval for one in instructions if one.opname in REBINDS)
@@ -64,7 +64,7 @@ def assigned(instructions: Sequence[dis.Instruction], named: Collection[str], is
 
 
 def together(each: Iterable[Assigned]) -> Assigned:
-    """By several pieces of code."""
+    """What several pieces of code assign."""
     names, others, any_name, rebound = frozenset[str](), frozenset[str](), False, frozenset[str]()
     for one in each:
         names, others, rebound = names | one.names, others | one.others, rebound | one.rebound
@@ -73,7 +73,7 @@ def together(each: Iterable[Assigned]) -> Assigned:
 
 
 def _to_others(instructions: Sequence[dis.Instruction]) -> Iterator[str]:
-    """To anything but what is called `self`."""
+    """The attributes that are assigned to anything but `self`."""
     around = zip((None, None, *instructions), (None, *instructions), instructions, strict=False)
     for value, before, here in around:
         if here.opname in _GIVES and not _is_self(before) and not _is_sum(value, before):
@@ -88,7 +88,7 @@ def _is_self(loaded: dis.Instruction | None) -> bool:
 
 
 def _is_sum(made: dis.Instruction | None, swap: dis.Instruction | None) -> bool:
-    """`job.count += 1`: what an operator makes is no descriptor."""
+    """Whether the value comes from an operator, as of `job.count += 1`: it is then taken for no descriptor."""
     return made is not None and swap is not None and (made.opname, swap.opname) == ("BINARY_OP", "SWAP")
 
 

@@ -1,18 +1,18 @@
-"""What lies on the stack without being counted: CPython 3.14 lends a variable's reference to the stack.
+"""Borrowed references: CPython 3.14 puts a variable's object on the stack without counting a reference.
 
-    count(ranks, other())     # while `other` runs, `ranks` lies on the stack; its one reference is the variable's
+    count(ranks, other())     # while `other` runs, `ranks` lies on the stack, and only the variable's reference counts
 
-Responsible for: which variables each instruction may still use from the stack, though their last load is behind it;
-which variables may themselves hold what is only lent to them.
+Responsible for: which variables may have a borrowed reference on the stack at each instruction, though their last load
+is behind it; and which variables may hold a borrowed reference themselves.
 Refuses to know: whether anything reads a variable later.
-Invariant: as long as what a variable lent may lie on the stack, or be in the hands of what is called with it, the
-variable is named.
+Invariant: a variable is told as long as its borrowed reference may be on the stack, or with a function that was called
+with it.
 
-Until 3.13 whatever lies on the stack is counted, and who counts references sees that somebody has it. What is lent is
-consumed in the same straight run of instructions (`opcodes.BORROWS`). It is followed by the height of the stack: it may
-lie there until the stack is as low again as where it was put, at the latest where the statement ends. Whatever takes it
-and leaves something in its place has it still, here. A function that is called with it has it in its argument, and in
-every variable to which it copies that.
+Until 3.13 every reference on the stack is counted. A borrowed one is consumed in the same straight run of instructions
+(`opcodes.BORROWS`). It is followed by the height of the stack: it may be there until the stack is as low again as where
+it was put, at the latest until the statement ends. An instruction that takes it and puts something in its place counts
+as still holding it. A function that is called with it holds it in its argument, and in every variable to which that is
+copied.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ SINCE = (3, 14)
 
 
 def lent(instructions: Sequence[dis.Instruction]) -> list[frozenset[str]]:
-    """Of each instruction the variables whose reference may lie on the stack, uncounted, before it or while it runs."""
+    """For each instruction the variables whose borrowed reference may be on the stack before or while it runs."""
     targets = {one.argval for one in instructions if one.opname in ALWAYS_JUMPS | MAY_JUMP}
     found: list[frozenset[str]] = []
-    height, floors = 0, dict[str, int]()  # of the stack in this run; how high it is below what a variable lent
+    height, floors = 0, dict[str, int]()  # of the stack in this run; below each variable's borrowed reference
     for here in instructions:
         if here.offset in targets:
             height, floors = 0, {}
@@ -45,7 +45,7 @@ def lent(instructions: Sequence[dis.Instruction]) -> list[frozenset[str]]:
 
 
 def _lends(loads: dis.Instruction, height: int, floors: dict[str, int]) -> Iterator[tuple[str, int]]:
-    """A variable that is lent twice has its lower place: it is there until both are gone."""
+    """The places of borrowed references. Of two of one variable the lower one counts: it stays longer."""
     if loads.opname not in BORROWS:
         return
     names = loads.argval if isinstance(loads.argval, tuple) else (loads.argval,)
@@ -54,10 +54,10 @@ def _lends(loads: dis.Instruction, height: int, floors: dict[str, int]) -> Itera
 
 
 def borrowers(code: CodeType, instructions: Sequence[dis.Instruction]) -> tuple[str, ...]:
-    """The variables that may hold what a caller's variable lent: arguments; all where one is handed on in the frame.
+    """The variables that may hold a borrowed reference of a caller's: the arguments; or all, if one may be copied.
 
-    A reference that is not counted stays so in the variable that it is copied to (`rows = ranks`). What `BORROWS` load
-    is never stored in one, so where arguments are loaded by these alone, nothing of theirs is.
+    A copy (`rows = ranks`) of a borrowed reference is not counted either. What an instruction of `BORROWS` loads is
+    never stored in a variable; so if only these load arguments, none is copied.
     """
     lent_to = arguments(code)
     if frozenset(lent_to).isdisjoint(_loaded_to_keep(instructions)):

@@ -1,10 +1,13 @@
-"""What a code object can name, with all code nested in it, and what else is known of it.
+"""The analysis of a code object: what it, and all code nested in it, can name and read.
 
-Responsible for: the words of a code object and of all code nested in it; putting together what is said of each; a
-bounded cache of what was found.
-Refuses to know: frames, values, modules; how variables are got at without an instruction (`bypasses`).
-Invariant: a variable that a code object could read without an instruction for it is in `otherwise`, or it is open.
-An analysis holds text and numbers, never the code object or its constants.
+Responsible for: putting together what the other modules find in a code object and in all code nested in it; a bounded
+cache of the analyses.
+Refuses to know: frames, values, modules; and how code reads variables without an instruction (`bypasses`).
+Invariant: a variable that a code object could read without an instruction for it is in `otherwise`, or the analysis
+says `is_open`. An analysis holds text and numbers, never the code object or its constants.
+
+Nested code is of two kinds. Passing code runs where it stands and is gone then, as a comprehension (`passing`); all
+other nested code stays: it may run at any time.
 """
 
 from __future__ import annotations
@@ -32,35 +35,35 @@ CACHE_MAX = 4_096
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """`words`, `assigned`, `imported` and `bypasses` are those of the code and of all that is nested in it."""
+    """What is known of a code object. `words`, `assigned`, `imported` and `bypasses` include all nested code."""
 
     file: str
     line: int
     function: str
     words: frozenset[str]  #: every name and text that could name a variable of its module
-    passing_words: frozenset[str]  #: the same of passing code, but for what that reads where it stands
-    staying_words: Mapping[int, frozenset[str]]  #: the same of other nested code, of each that stands in it, by its id
-    here: frozenset[str]  #: what it reads from around it while it runs, in passing code too
-    later: frozenset[str]  #: of its words, those that may be read when it has run
-    free: frozenset[str]  #: the variables of the code around it that it has a part in
-    kept: frozenset[str]  #: the variables that nested code has a part in which may run at any time
-    builtins: frozenset[str]  #: those of which it matters here that the names are still theirs
+    passing_words: frozenset[str]  #: such words of passing code, without those read only where it stands
+    staying_words: Mapping[int, frozenset[str]]  #: such words of each other nested code, by the code's id
+    here: frozenset[str]  #: the variables of code around it that it reads while it runs, also by passing code
+    later: frozenset[str]  #: of its words, those that may be read after it has run
+    free: frozenset[str]  #: the variables of code around it that it shares
+    kept: frozenset[str]  #: the variables that it shares with nested code which may run at any time
+    builtins: frozenset[str]  #: builtins on which this analysis relies: their names must still mean them
     assigned: Assigned  #: the attributes that it gives to objects
     imported: frozenset[str]  #: modules, or what is in them
     nested: frozenset[int]  #: ids of the code and of all nested code
-    variables: tuple[str, ...]  #: its own that are no cells, or that passing code alone has a part in
-    otherwise: frozenset[str]  #: its own variables that may be read otherwise than its flow says
-    uncounted: frozenset[str]  #: its own variables that may hold what is only lent to them
-    forwarded: Mapping[int, Forwarded]  #: calls that hand on its arguments, by their offsets
-    handed_to: Forwarded | None  #: what it does with its arguments by position, where that is all
-    lives: Lives | None
-    is_optimized: bool
-    is_open: bool  #: all of its own variables may be read by other ways
+    variables: tuple[str, ...]  #: its own variables, without shared cells (`_shared`)
+    otherwise: frozenset[str]  #: its own variables that may be read without an instruction of its own
+    uncounted: frozenset[str]  #: its own variables that may hold a reference that is not counted (`borrowing`)
+    forwarded: Mapping[int, Forwarded]  #: calls that hand on its `*args`, by the offset of the call
+    handed_to: Forwarded | None  #: the function to which it hands its `*args`, if it uses them for nothing else
+    lives: Lives | None  #: None: an instruction is not understood
+    is_optimized: bool  #: the code has `CO_OPTIMIZED`: its variables are in its frame
+    is_open: bool  #: all of its own variables may be read without an instruction, as by `locals()`
     bypasses: Bypasses
 
     @property
     def always(self) -> frozenset[str]:
-        """Its own variables that live whatever the flow says."""
+        """Its own variables that never count as dead."""
         return self.otherwise | self.uncounted
 
 
@@ -68,9 +71,9 @@ class Analysis:
 class _Within:
     """The code that is nested in another."""
 
-    called: Mapping[int, Analysis]  #: what passes, by the place where it runs
-    runners: frozenset[str]
-    staying: Mapping[int, Analysis]  #: what may run at any time, by the code's id
+    called: Mapping[int, Analysis]  #: passing code, by the place of the instruction within which it runs
+    runners: frozenset[str]  #: the builtins that run it
+    staying: Mapping[int, Analysis]  #: code that may run at any time, by its id
 
     @property
     def all(self) -> tuple[Analysis, ...]:
@@ -90,7 +93,7 @@ class _Within:
         return {code: analysis.words for code, analysis in self.staying.items()}
 
     def passing_words(self, followed: Collection[str]) -> frozenset[str]:
-        """Those that may be read at any time, where the flow of control tells when passing code reads these."""
+        """Words of passing code that may be read at any time. `followed`: those whose reads `lives` knows."""
         return _union(one.later for one in self.called.values()) | self.read_here.difference(followed)
 
 
@@ -98,7 +101,7 @@ _cache: dict[int, tuple[weakref.ref[CodeType], Analysis]] = {}
 
 
 def analysis_of(code: CodeType) -> Analysis:
-    """Takes milliseconds the first time; the cache forgets everything when it is full."""
+    """The analysis of a code object. It takes milliseconds the first time; a full cache is emptied."""
     reference, found = _cache.get(id(code), (None, None))
     if found is not None and reference is not None and reference() is code:
         return found
@@ -110,7 +113,7 @@ def analysis_of(code: CodeType) -> Analysis:
 
 
 def _analysed(code: CodeType) -> Analysis:
-    """Of the nested code first, each once: what is true of it is true of what it is nested in."""
+    """Analyses the code; the nested code first, since what that may do the code around it may do."""
     instructions = list(dis.get_instructions(code))
     within = _within(code, instructions)
     nested = within.all
@@ -163,12 +166,12 @@ def _within(code: CodeType, instructions: Sequence[dis.Instruction]) -> _Within:
 
 
 def _shared(code: CodeType, within: _Within) -> frozenset[str]:
-    """Its cells that other code may have a part in; all of them where none is read: nobody may have a part in one."""
+    """The cells that count as shared: those shared with code that stays, or all where cells cannot be read."""
     return within.kept.intersection(code.co_cellvars) if READS_CELLS else frozenset(code.co_cellvars)
 
 
 def _variables(code: CodeType) -> Iterator[str]:
-    """All that are its own: an argument may be a cell as well."""
+    """All its own variables, each once: an argument may be a cell as well."""
     return iter(dict.fromkeys((*code.co_varnames, *code.co_cellvars)))
 
 
@@ -183,9 +186,9 @@ def _lives(
 
 
 def _read_otherwise(code: CodeType, shared: frozenset[str], instructions: Sequence[dis.Instruction]) -> frozenset[str]:
-    """Cells that other code has a part in, and what `super()` takes from the frame.
+    """Shared variables, and the first argument if `super()` takes it from the frame.
 
-    Since 3.12 `super().run` loads that as any other variable; `super()` alone does not.
+    Since 3.12 `super().run` loads it by an instruction, as any other variable; a bare `super()` still does not.
     """
     supers = sum(one.argval == SUPER for one in instructions if one.opname in BY_NAME)
     loads = sum(one.opname == "LOAD_SUPER_ATTR" for one in instructions)
@@ -194,7 +197,7 @@ def _read_otherwise(code: CodeType, shared: frozenset[str], instructions: Sequen
 
 
 def _uncounted(code: CodeType, instructions: Sequence[dis.Instruction]) -> frozenset[str]:
-    """What may be lent is no reference of its own: that it is dead would take one away that somebody else has."""
+    """Variables whose reference may not be counted: as a dead one it would be deducted in place of another's."""
     return frozenset(borrowing.borrowers(code, instructions) if RUNNING >= borrowing.SINCE else ())
 
 
@@ -208,7 +211,7 @@ def _assigned(code: CodeType, instructions: Sequence[dis.Instruction]) -> Assign
 
 
 def _imported(instructions: Sequence[dis.Instruction]) -> Iterator[str]:
-    """What modules are named, perhaps: `jobs.fast` of `from jobs import fast`, `.fast` of `from . import fast`."""
+    """What may be modules: `jobs` and `jobs.fast` of `from jobs import fast`, `.fast` of `from . import fast`."""
     told = without_prefixes(instructions)
     package = ""
     for level, one in zip(told, told[2:], strict=False):

@@ -1,14 +1,14 @@
-"""What a function hands on as it has got it, which is what decorators do.
+"""Functions that hand on their arguments unchanged, as the wrappers that decorators make.
 
     def timed(step):
         def wrapper(*args, **kwargs):
             return step(*args, **kwargs)        # nothing of `args` is used here but by `step`
 
-Responsible for: the calls of a code object that hand all of its arguments by position to a variable of the code around
-it, and nothing else by position.
+Responsible for: the calls of a code object that pass exactly its `*args` by position, to a function in a variable of
+the code around it.
 Refuses to know: which function that is, and what it does with them.
-Invariant: a call is named only where its instructions are such as the compiler makes of such a call, one for one, and
-where the code gives neither variable anything else: what is handed on is the tuple that the call has made.
+Invariant: a call is told only if its instructions are exactly those that the compiler makes of such a call, and if the
+code assigns nothing to either variable: so the tuple that is passed is the one that the code was called with.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ _BETWEEN: tuple[list[str], ...] = ([], ["PUSH_NULL"], _KEYWORDS)  #: The second:
 
 
 class Forwarded(NamedTuple):
-    """`arguments`: the variable that has them; `function`: the one that is called with them."""
+    """`arguments`: the variable of the `*args`; `function`: the variable of the function that is called with them."""
 
     arguments: str
     function: str
 
 
 def forwarded(code: CodeType, instructions: Sequence[dis.Instruction]) -> Mapping[int, Forwarded]:
-    """By the offset of the call."""
+    """The calls that pass on `*args`, by the offset of the call."""
     arguments = _rest(code, instructions)
     return {call.offset: Forwarded(arguments, function) for call, function in _calls(code, arguments, instructions)}
 
 
 def handed_to(code: CodeType, instructions: Sequence[dis.Instruction]) -> Forwarded | None:
-    """Where the code hands all of its arguments by position, if it has no other use for them."""
+    """The one function to which the code passes its `*args`, if it does nothing else with them; else None."""
     arguments = "" if code.co_argcount else _rest(code, instructions)
     called = [function for _, function in _calls(code, arguments, instructions)]
     is_all = len(called) == sum(_is_about(one, arguments) for one in instructions)
@@ -50,7 +50,7 @@ def handed_to(code: CodeType, instructions: Sequence[dis.Instruction]) -> Forwar
 
 
 def _rest(code: CodeType, instructions: Sequence[dis.Instruction]) -> str:
-    """The variable of `*args`; empty: there is none, nested code has a part in it, or it is given something else."""
+    """The variable of `*args`; empty if there is none, nested code shares it, or something is assigned to it."""
     if not code.co_flags & inspect.CO_VARARGS:
         return ""
     name = code.co_varnames[code.co_argcount + code.co_kwonlyargcount]
@@ -61,7 +61,7 @@ def _rest(code: CodeType, instructions: Sequence[dis.Instruction]) -> str:
 def _calls(
     code: CodeType, arguments: str, instructions: Sequence[dis.Instruction]
 ) -> Iterator[tuple[dis.Instruction, str]]:
-    """The calls, with what is called."""
+    """The calls, each with the variable of the function that is called."""
     told = without_prefixes(instructions) if arguments else []
     of_others = {*code.co_freevars}.difference(one.argval for one in told if one.opname in REBINDS)
     for at, here in enumerate(told):
@@ -74,7 +74,7 @@ def _calls(
 
 
 def _call_behind(following: Sequence[dis.Instruction]) -> dis.Instruction | None:
-    """The call, where it is given these arguments alone, and perhaps some by name."""
+    """The call, if it is passed only `*args` and perhaps `**kwargs`; else None."""
     names = _names(following)
     at = next((len(between) for between in _BETWEEN if names[: len(between) + 1] == [*between, _CALL]), None)
     return None if at is None or (at == len(_KEYWORDS) and following[0].arg) else following[at]

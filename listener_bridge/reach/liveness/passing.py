@@ -1,16 +1,16 @@
-"""Code that runs where it stands, and is gone then: comprehensions, and generator expressions that a builtin runs.
+"""Passing code: it runs where it stands and is gone then. Comprehensions, and generator expressions in a builtin.
 
     [ranks.filter(...).count() for k in range(3)]        # CPython 3.11 makes a function, calls it, drops it
     sum(ranks.filter(...).count() for k in range(3))     # `sum` runs the generator to its end and keeps nothing of it
 
-Responsible for: which code of a code object's constants is such, and within which call it runs.
-Refuses to know: what it reads, what follows from that, and whether the builtin's name is still the builtin's.
-Invariant: a function or generator that may be kept, called or run elsewhere is none of them, nor is what is not
-understood. Since 3.12 (PEP 709) a comprehension is part of the code that it stands in.
+Responsible for: which code among a code object's constants passes, and within which call it runs.
+Refuses to know: what it reads, what follows from that, and whether the builtin's name still means the builtin.
+Invariant: code whose function or generator may be kept, called or run elsewhere does not pass, nor does code that is
+not understood. Since 3.12 (PEP 709) a comprehension is no code of its own.
 
-What is made lies on the stack below its iterable until that is called with it: the instructions from the one to the
-other are followed by the height of the stack, which is not possible where one of them jumps. What shares cells with
-the code around it is taken for kept where nobody reads cells (`values`).
+The function lies on the stack below its iterable until it is called with it. The instructions in between are followed
+by the height of the stack, which is not possible if one of them jumps. Code that shares cells with the code around it
+does not pass where cells cannot be read (`values`).
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ _BESIDE = frozenset({"PRECALL", "PUSH_NULL"})
 
 
 class Passing(NamedTuple):
-    """Code, and the name of the builtin that runs it; empty: nobody but the instruction itself."""
+    """Passing code, and the builtin that runs it; empty for a comprehension, which is called directly."""
 
     code: CodeType
     run_by: str
 
 
 def passing(instructions: Sequence[dis.Instruction]) -> Mapping[int, Passing]:
-    """Place of the call -> what runs within it. Code that is loaded for anything else as well is left out."""
+    """Place of the call -> the code that runs within it. Code that is also loaded for something else is left out."""
     places = [place for place, one in enumerate(instructions) if one.opname != "EXTENDED_ARG"]
     told = [instructions[place] for place in places]
     found: dict[int, Passing] = {}
@@ -104,7 +104,7 @@ def _function_below(instructions: Sequence[dis.Instruction], place: int) -> str:
 
 
 def _next_call(instructions: Sequence[dis.Instruction], made: int) -> int | None:
-    """Where what was made is called with, at once and alone."""
+    """The place of a call that takes what was made as its only argument, at once; None if it does not follow."""
     at = made + 1
     while at < len(instructions) and instructions[at].opname in _BESIDE:
         at += 1

@@ -6,16 +6,16 @@
         ranks = None
         save()
 
-Responsible for: that what names are said to hold that do not count, they hold at the moment of the counting.
-Refuses to know: why a name is dead, what is counted.
-Invariant: counts, where the program's frames stand, and what such globals hold are of one moment: all is asked from
+Responsible for counting references, and for making sure that at that moment the dead names still hold what they held
+when they were read.
+Refuses to know: why a name is dead, and what is counted.
+Invariant: the counts, where the program's frames stand, and what its dead globals hold are of one moment: all is read
 within one instruction, by functions written in C, with no collection meanwhile.
 
-Threads take turns, and each turn of such a loop ends at the same places. Whoever reads names in one turn and counts in
-the next finds `ranks` bound whenever names are read, and unbound whenever references are counted, however often both
-are done: one dead name, one reference, and the generator is nobody. What a frame's own variables hold is not asked
-again. A frame that stands where it stood holds in them what it held, but for loops that come there with two things in
-turn.
+Threads take turns, and each turn of a loop like the one above may end at the same places. Then `ranks` may be bound
+whenever names are read, and unbound whenever references are counted, however often both are done. One reference would
+be counted, the generator's, and it would be explained by the dead name. A frame's own variables are not read again: a
+frame that stands where it stood holds what it held, except in a loop that comes there with two objects in turn.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class Nobody:
 
 
 def counts(objects: Sequence[object], names: Dead) -> list[int] | None:
-    """For each object its references, less the one of `objects` itself (of each place in it, the others count).
+    """For each object the number of its references, without the one that its place in `objects` is.
 
-    An object that only this sequence holds has none. What counting costs is seen on an object that is counted along.
-    None: the program stands elsewhere than when names were read, or they hold something else.
+    So an object that only this sequence holds has none. References that counting itself makes are deducted: an object
+    that nobody has is counted along. None: the program, or what its names hold, is not as it was when they were read.
     """
     with without_collections():
         found = _at_once(objects, [name for name, _ in names.bound])
@@ -54,7 +54,7 @@ def counts(objects: Sequence[object], names: Dead) -> list[int] | None:
 
 
 def _at_once(objects: Sequence[object], bound: Sequence[str]) -> list[Any]:
-    """References of each object, and of one that nobody has; the ids of what names hold; then what frames answer.
+    """Reference counts of these objects and of one that nobody has; ids of what names hold; what `asking` gives.
 
     CPython lets another thread run at a call, a jump back, or the beginning of a function: the last line has none.
     """

@@ -1,8 +1,8 @@
-"""What the program's code could read besides the next instructions of its frames.
+"""What all code of the program could read, beside what its frames will read by their next instructions.
 
-Responsible for: the code that runs, the main module's code, and that of the modules that lie beside it; which globals
-of the main module any of it could name, and which of its functions could be called to do so; whether any of it may read
-variables that are not its own.
+Responsible for: the code that runs, the main module's code, and the code of modules in its folder; which globals of the
+main module any of it could name, and which functions could be called to do so; whether any of it may read variables of
+other code.
 Refuses to know: values, and where frames stand.
 Invariant: nothing is imported, called or loaded: modules are read through their dictionaries, as they are.
 """
