@@ -10,27 +10,27 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.MapOutputTrackerMaster;
 
 /**
- * What `History` did not know when it mattered: readers that were written before anybody listened, or while events were
- * dropped. An input of theirs may have been written again since, for others, and nobody has looked at them.
+ * Readers of which `History` did not know when their input was written again: they were written before anybody listened, or
+ * while events were dropped, so that nobody has looked at them then.
  *
- * The numbers of the tasks tell. They grow through all of an application: what began before all that is there of something
- * that it was made of was made of an older generation of that. It is owed a whole writing, as it would have been then, and
- * lies on the other side (`Sides`). What was made of something of which nothing is there is of an older generation of it
- * whatever comes: that is owed itself, so that its readers are looked at when it is written.
+ * The numbers of tasks tell what they are, since they grow through all of an application. A reader whose tasks began before
+ * every task that wrote what is there of its input was made of an older generation of that input. It is then owed, as it would
+ * have been at the time, and on the old side (`Sides`). If nothing of the input is there, the reader is older than whatever
+ * will be written: then the input is owed, so that its readers are looked at when it is written.
  *
- * A mix that was found, and forgotten, may have been read by jobs of which nobody had heard by then. Their tasks began
- * while it was there, and that is kept.
+ * Jobs that were not heard of may also have read a mix that was found and forgotten since. So the range of tasks that can
+ * have read it is kept (`Mix`).
  *
- * Asked when an input is heard of for the first time, which is before anything is heard of the stages that read it. Only
- * of what was fenced, and what was made of that: all else is Spark's own.
+ * To be asked when an input is heard of for the first time, which is before anything is heard of the stages that read it.
+ * Only what was fenced matters, and what was made of that: all else is Spark's own affair.
  */
 class Ages {
   private static final long ALL_TOGETHER = 0L;
 
-  /** Two generations of one shuffle, as they were there between two tasks. */
+  /** An app shuffle that held outputs of two generations, for a range of tasks. */
   private static class Mix {
     final long from; // the first task that wrote some of it again
-    final long to; // none from this one on has read it
+    final long to; // the first task that cannot have read it
 
     Mix(long from, long to) {
       this.from = from;
@@ -56,7 +56,7 @@ class Ages {
     this.sides = sides;
   }
 
-  /** Any thread: what was late, and is forgotten now. */
+  /** Any thread: the mixes that were found late, and whose outputs are forgotten now. */
   void noteMixes(Recomputation again, long nextTask) {
     for (Iterator it = again.late.iterator(); it.hasNext();) {
       Integer shuffle = (Integer) it.next();
@@ -64,7 +64,7 @@ class Ages {
     }
   }
 
-  /** Any thread: those of them that are there, and were made of a mix. */
+  /** Any thread: those of these readers that were made of a mix. */
   Set madeOfMixes(Set readers) {
     Set found = new TreeSet();
     for (Iterator it = mixes.isEmpty() ? found.iterator() : readers.iterator(); it.hasNext();) {
@@ -84,7 +84,7 @@ class Ages {
     mixes.remove(Integer.valueOf(shuffle));
   }
 
-  /** These have inputs that were not known; gives those of them that are complete, and of two generations of one. */
+  /** These readers have inputs that were not known. Gives those that are complete, and mixes of two generations. */
   Set compare(Set readers) {
     Map firsts = new HashMap(); // shuffle -> Long: of now, each looked up once
     Set written = there(readers, firsts);
@@ -108,7 +108,7 @@ class Ages {
     return mixed;
   }
 
-  /** Those of which something is there; the others are new, as a rule. */
+  /** Those of which some outputs are there. */
   private Set there(Set shuffles, Map firsts) {
     Set found = new TreeSet();
     for (Iterator it = shuffles.iterator(); it.hasNext();) {
@@ -120,7 +120,7 @@ class Ages {
     return found;
   }
 
-  /** What was fenced, and all that was made of it. */
+  /** The app shuffles that were fenced, and all that were made of them. */
   private Set suspects() {
     Set found = new TreeSet();
     ArrayList left = new ArrayList();

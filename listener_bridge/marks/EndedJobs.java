@@ -9,8 +9,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Jobs that were over when it was found that what they have read is of two generations, or is written again: nothing can
- * be taken back of them, so they are told.
+ * Jobs that were over when it was found that they had read two generations, or that what they had read is written again.
+ * Nothing of them can be taken back, so it is recorded.
  *
  * To be used in the scheduler's thread, but for what says otherwise. Invariant: a job is told once.
  */
@@ -22,8 +22,8 @@ class EndedJobs {
   private final Scheduler scheduler;
   private final History history;
   private final Mixes mixes;
-  private final Map mixedUntil = new ConcurrentHashMap(); // shuffle -> when it was found, in ms: who has ended by then is told
-  private final Set told = new TreeSet(); // jobs; their ends may be heard of yet
+  private final Map mixedUntil = new ConcurrentHashMap(); // app shuffle that was a mix -> when that was found, in ms
+  private final Set told = new TreeSet(); // ids of the jobs of which it was recorded, until their ends are heard of
 
   EndedJobs(Scheduler scheduler, History history, Mixes mixes) {
     this.scheduler = scheduler;
@@ -31,12 +31,12 @@ class EndedJobs {
     this.mixes = mixes;
   }
 
-  /** Any thread: whether jobs may be told when their end is heard of, which lies behind. */
+  /** Any thread: whether jobs have ended that may have read a mix, and whose ends are still to be heard of. */
   boolean areToBeTold() {
     return !mixedUntil.isEmpty();
   }
 
-  /** The last jobs that have read what is written again. */
+  /** Records, for what is written again, the last jobs that have read it before. */
   void lookBehind(Recomputation again, int first) {
     for (Iterator it = again.late.iterator(); it.hasNext();) {
       mixedUntil.put(it.next(), Long.valueOf(System.currentTimeMillis()));
@@ -59,14 +59,14 @@ class EndedJobs {
     }
   }
 
-  /** Once a job. */
+  /** Records that a job has mixed; once for each job. */
   void tell(History.Result result, int shuffle, int delivered, String next) {
     if (told.add(Integer.valueOf(result.job))) {
       mixes.ended(result, shuffle, delivered, next);
     }
   }
 
-  /** These were computed from what is written again, and stay. */
+  /** Local checkpoints that were computed from these app shuffles stay as they are. */
   void keepBlocks(Set shuffles) {
     for (Iterator it = shuffles.iterator(); it.hasNext();) {
       mayDiffer((Integer) it.next(), "a local checkpoint under way keeps blocks that were computed from it");
@@ -79,7 +79,7 @@ class EndedJobs {
     scheduler.bus.post(new Told(new Row("differs").number("shuffle", shuffle.intValue())));
   }
 
-  /** Its end is heard of, and it has read a mix that was found since. `time`: when it had ended, in ms. */
+  /** A job's end is heard of: records it if it has read a mix and had ended before that was found. `time`: its end, in ms. */
   void tellMixed(History.Result result, long time) {
     for (Iterator it = mixedUntil.entrySet().iterator(); it.hasNext();) {
       Map.Entry entry = (Map.Entry) it.next();
@@ -89,7 +89,7 @@ class EndedJobs {
     }
   }
 
-  /** Ends are heard of in their order. */
+  /** Forgets the mixes that no job can have read any more of which the end is still to come: ends come in their order. */
   void forget(History.Result result, long time) {
     for (Iterator it = mixedUntil.values().iterator(); it.hasNext();) {
       if (((Long) it.next()).longValue() < time) {

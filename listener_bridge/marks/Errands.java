@@ -11,12 +11,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What the scheduler's thread is asked to do, by whoever has heard of something in another one.
+ * Errands for the scheduler's thread, from threads that have heard of something.
  *
- * When that is to be asked for is not known here (`MarkListener`), nor what it does (`Marks`).
- *
- * Invariant: nothing is thrown and nobody waits; what was asked for first is done first. Of dropped events, and of what
- * has waited, there is one errand at a time: what is noticed before it begins is seen to by it.
+ * Responsible for getting them there, in their order. Refuses to know when one is due (`MarkListener`) and what it does
+ * (`Marks`). Invariant: nothing is thrown and nobody waits. `missed` and `settle` have one errand waiting at most: whatever
+ * is noticed before it begins is covered by it.
  */
 class Errands implements Runnable {
   private static final Logger LOG = LoggerFactory.getLogger("shuffle_lifecycle");
@@ -31,10 +30,10 @@ class Errands implements Runnable {
   private final Scheduler scheduler;
   private final Generations generations;
   private final History history;
-  private final AtomicInteger underWay = new AtomicInteger(); // of `Find`: what is heard meanwhile may concern them
-  private volatile Marks marks; // they need the executors' blocks, and those have errands of their own
-  private volatile boolean settling = false;
-  private volatile boolean looking = false; // for what was dropped
+  private final AtomicInteger underWay = new AtomicInteger(); // errands that may set marks: they concern what is heard meanwhile
+  private volatile Marks marks; // set later (`areFor`): what it is made of needs errands
+  private volatile boolean settling = false; // a `settle` waits
+  private volatile boolean looking = false; // a `missed` waits
 
   Errands(Scheduler scheduler, Generations generations, History history) {
     this.scheduler = scheduler;
@@ -42,19 +41,19 @@ class Errands implements Runnable {
     this.history = history;
   }
 
-  /** Before anything is asked for. */
+  /** To be called before any errand is posted. */
   void areFor(Marks marks) {
     this.marks = marks;
   }
 
-  /** Whether marks may come that nobody can see yet. */
+  /** Whether an errand waits, or runs, that may set marks. */
   boolean areUnderWay() {
     return underWay.get() > 0;
   }
 
   // ---- what is asked for ----
 
-  /** Events were dropped; maybe more of them while it waits. */
+  /** Events were dropped. */
   void missed() {
     if (!looking) {
       looking = true;
@@ -62,12 +61,12 @@ class Errands implements Runnable {
     }
   }
 
-  /** A map stage of what is owed was submitted, for a job that says this of its computation. */
+  /** A map stage was submitted whose app shuffle is owed. `properties`: those of its job. */
   void again(int shuffle, int stage, Properties properties) {
     post(new Again(shuffle, stage, properties));
   }
 
-  /** A job is heard of that had written something from a mix, which was found before. */
+  /** A job was heard of that had written this app shuffle from a mix which was found before. */
   void madeOfMix(int shuffle, int stage, Properties properties) {
     post(new OfMix(shuffle, stage, properties));
   }
@@ -76,7 +75,7 @@ class Errands implements Runnable {
     post(new Find(shuffle, stage));
   }
 
-  /** A stage was submitted that reads both sides, or may read blocks that wait. */
+  /** A stage was submitted that reads both sides of `root`, or may read outdated blocks. */
   void reads(int root, Submitted reader) {
     post(new Reads(root, reader));
   }
@@ -109,7 +108,7 @@ class Errands implements Runnable {
     post(ASK_AGAIN, NONE, NONE);
   }
 
-  /** What waited may go on. */
+  /** Something has ended: what waited for it may be put back or dropped. */
   void settle() {
     if (!settling) {
       settling = true;
@@ -117,7 +116,7 @@ class Errands implements Runnable {
     }
   }
 
-  /** Executors have dropped blocks. In a thread that waited for them. */
+  /** Executors have dropped blocks. Called in the thread of the removal. */
   public void run() {
     post(new Gone());
   }

@@ -8,8 +8,8 @@ import java.util.Set;
 import org.apache.spark.MapOutputTrackerMaster;
 
 /**
- * The writing of what is owed a whole writing (`Generations`): whether it was heard of, and which of it goes on while tasks
- * of before may still end (*overtaken*).
+ * App shuffles that are owed a whole writing (`Generations`) and are being written: whether their writing was heard of
+ * (*followed*), and whether tasks that began before they were owed may still end (*overtaken*).
  *
  * Refuses to know what a writing again means for others. To be used in the scheduler's thread. Invariant: nothing is paid
  * that was not followed since it was owed, and written as a whole by tasks that have begun since.
@@ -19,7 +19,7 @@ class OwedWritings {
   private final MapOutputTrackerMaster tracker;
   private final Stages stages;
   private final Epochs epochs;
-  private final Map followed = new HashMap(); // owed shuffle -> since when (a task) it was owed when its writing was heard of
+  private final Map followed = new HashMap(); // app shuffle -> the task since which it was owed when its writing was heard of
   private final Map overtaken = new HashMap(); // shuffle -> the task since which it is owed, while older ones may end
 
   OwedWritings(Generations generations, MapOutputTrackerMaster tracker, Stages stages, Epochs epochs) {
@@ -39,7 +39,7 @@ class OwedWritings {
     followed.put(Integer.valueOf(shuffle), Long.valueOf(generations.owedSince(shuffle)));
   }
 
-  /** They are written on, by tasks of the same attempt that begin from now on; what those write is looked at as all else. */
+  /** Running attempts write these: their tasks are killed, and tasks of the same attempts that begin from now on write anew. */
   void overtake(Set shuffles) {
     for (Iterator it = shuffles.iterator(); it.hasNext();) {
       Integer shuffle = (Integer) it.next();
@@ -49,7 +49,7 @@ class OwedWritings {
     }
   }
 
-  /** What tasks have written that ended before they could be killed is forgotten, before all is there. */
+  /** Has Spark forget outputs of older tasks that ended before they could be killed, as long as some outputs are missing. */
   void forgetOvertaken() {
     for (Iterator it = overtaken.entrySet().iterator(); it.hasNext();) {
       Map.Entry entry = (Map.Entry) it.next();
@@ -67,7 +67,7 @@ class OwedWritings {
     }
   }
 
-  /** Its map stage has come to its end: was it written as a whole, by tasks that began when that was owed, and heard of? */
+  /** Its map stage has ended. It is paid if its writing was heard of, and tasks that began since it was owed have written all. */
   void pay(int shuffle) {
     long since = generations.owedSince(shuffle);
     Tasks tasks = tasksOf(shuffle);
@@ -78,7 +78,7 @@ class OwedWritings {
     }
   }
 
-  /** The same of an overtaken one: whether the last of its older tasks has ended before it was killed. */
+  /** Whether it was overtaken and is complete with outputs of older tasks, which had ended before they could be killed. */
   boolean endsMixed(int shuffle, long since) {
     Tasks tasks = tasksOf(shuffle);
     boolean wasOvertaken = tasks.areAll() && Long.valueOf(since).equals(overtaken.get(Integer.valueOf(shuffle)));

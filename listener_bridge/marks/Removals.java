@@ -13,15 +13,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Executors drop cached blocks of the old generation, which takes a moment; and who has begun in it.
+ * Removals of outdated cached blocks: executors take a moment to drop them, and stages that begin in it may read them.
  *
- * A task that begins before they are gone may read them. The scheduler waits for that, `GONE_MS` at the most. Where it takes
- * longer (there are many, a task that may not be killed goes on reading one, or an executor cannot be asked for a while, reads
- * on what it has and brings it back: `Scheduler.struckOff`), who begins meanwhile is remembered, until somebody sees to it
- * (`CachedBlocks.takeReaders`). Which blocks are to go is not known here.
+ * The scheduler's thread waits for that moment, `GONE_MS` at the most. It takes longer if there are many blocks, if a task that
+ * may not be killed goes on reading one, or if an executor cannot be asked for a while: that one reads on, and reports its
+ * blocks again later (`Scheduler.struckOff`). Stages that begin meanwhile are remembered until `CachedBlocks.takeReaders`
+ * takes them.
  *
- * To be used in the scheduler's thread, but for what says otherwise. Invariant: a removal stays here until it is over and
- * its readers were taken.
+ * Refuses to know which blocks are to go. To be used in the scheduler's thread, but for what says otherwise. Invariant: a
+ * removal stays here until it is over and its readers were taken.
  */
 class Removals {
   private static final Logger LOG = LoggerFactory.getLogger("shuffle_lifecycle");
@@ -30,11 +30,11 @@ class Removals {
   private static final long AWAY_MS = 120000L;
   private static final long LOOK_MS = 100L;
 
-  /** Executors answer when they have removed them. */
+  /** Of one RDD's blocks. A thread, since the call returns only when all executors have dropped them. */
   class Removal extends Thread {
     final int rdd;
     final Integer shuffle; // that is written again
-    final Map readers = new HashMap(); // stage id -> Submitted: those that may have begun too early
+    final Map readers = new HashMap(); // stage id -> Submitted: stages that may have read some of the blocks
     private final long untilNs = System.nanoTime() + GONE_MS * 1000000L;
     private volatile boolean isOver = false;
 
@@ -63,7 +63,7 @@ class Removals {
         }
         if (isOneAway || isOneAway()) {
           awaitAll();
-          return false; // that one was not asked, and brings its blocks back
+          return false; // an executor was not asked, and reports its blocks again
         }
         return true;
       } catch (Throwable t) {
@@ -122,7 +122,7 @@ class Removals {
     removal.start();
   }
 
-  /** What begins before they are gone may read them. Who reads one keeps it so long, and is to be killed first. */
+  /** Waits for what is under way, for a short time. Readers are to be killed before: a block stays while a task reads it. */
   void await() throws Exception {
     for (Iterator it = going.values().iterator(); it.hasNext();) {
       Removal removal = (Removal) it.next();
@@ -132,7 +132,7 @@ class Removals {
     }
   }
 
-  /** It begins: what of it reads blocks that are going may be of before. `live`: the stage, null where it is over by now. */
+  /** A stage begins, and may read blocks that are going. `live`: the stage; null if it is over by now. */
   void begins(Submitted reader, Stage live) throws Exception {
     for (Iterator it = going.values().iterator(); it.hasNext();) {
       Removal removal = (Removal) it.next();
@@ -142,14 +142,14 @@ class Removals {
     }
   }
 
-  /** Its job has failed: nobody has a result of it. */
+  /** The stage's job has failed: what it has read does not matter. */
   void failed(int stage) {
     for (Iterator it = going.values().iterator(); it.hasNext();) {
       ((Removal) it.next()).readers.remove(Integer.valueOf(stage));
     }
   }
 
-  /** Those that are over, each once. */
+  /** Takes the removals that are over out of here. */
   List takeOver() {
     List over = new ArrayList();
     for (Iterator it = going.values().iterator(); it.hasNext();) {

@@ -11,11 +11,12 @@ import org.apache.spark.scheduler.ResultStage;
 import org.apache.spark.scheduler.Stage;
 
 /**
- * The results above what is written again. A result stage cannot take back what it has delivered: Spark would abort its
- * job. One that has delivered nothing begins again; one that mixes is told; one of which that is not known yet is watched.
+ * Result stages that read, directly or not, what is written again. A result stage cannot take back what it has delivered: Spark
+ * would abort its job. So one that has delivered nothing begins again; one that has mixed two generations is recorded; and
+ * one that may come to mix is watched (`WatchedResult`).
  *
- * To be used in the scheduler's thread, but for what says otherwise. Invariant: nothing stays marked above a result that
- * may have delivered.
+ * To be used in the scheduler's thread, but for what says otherwise. Invariant: no stage from which a result reads stays
+ * marked once the result may have delivered something.
  */
 class Results {
   private final Stages stages;
@@ -44,7 +45,7 @@ class Results {
     this.torn = torn;
   }
 
-  /** Who is asked from now on which tasks have not ended. */
+  /** The tap tells from now on which tasks have not ended yet. */
   void ask(Tap tap) {
     this.tap = tap;
   }
@@ -55,8 +56,9 @@ class Results {
   }
 
   /**
-   * Looks at the unfinished results above which something is written again; gives the shuffles that must stay unmarked.
-   * `begun`: gets the stages that would come to mix, and have delivered nothing. All of their tasks can begin again.
+   * Looks at the unfinished results that read what is written again. Gives the app shuffles that must not be marked, since a
+   * result above them may deliver. `begun` gets the ids of result stages that would mix and have delivered nothing, so that
+   * all their tasks can begin again.
    */
   Set look(Recomputation again, int shuffle, Set begun) throws Exception {
     Set untouchable = new TreeSet();
@@ -77,21 +79,21 @@ class Results {
     return untouchable;
   }
 
-  /** Also by tasks of an attempt that was given up: those that run, and those that have ended, unheard by the scheduler. */
+  /** Also by tasks of a given-up attempt: those that run, and those whose end the scheduler has not handled yet. */
   private boolean mayDeliver(ResultStage result, Map sets) {
     StageMemory.Use use = tap.stages().of(result.id());
     boolean isGivenUpInPart = !Stages.sets(result, sets).isEmpty() || (use != null && use.hasUnended());
     return stages.isRunning(result) || isGivenUpInPart;
   }
 
-  /** Not where it has whole cached blocks instead, which nothing that is written again can have come to yet. */
+  /** Not if it reads complete cached blocks instead, while nothing of what is written again is there yet. */
   private boolean readsNew(ResultStage result, Recomputation again) throws Exception {
     Set read = Stages.reads(result);
     boolean isNothingThere = again.firstAnew(read) == Tasks.NONE && !Stages.meet(read, again.late);
     return again.isOneNew(read) && !(isNothingThere && !again.isOneNew(blocks.readBeside(result, stages)));
   }
 
-  /** It has read what was written again, or will; what it reads beside that may be of before. */
+  /** It reads the new generation of one input; whether another input of it is old is looked up here, and recorded. */
   private void lookBeside(ResultStage result) throws Exception {
     Set over = blocks.readOver(result);
     Set read = over == null ? Sides.withPersisted(Stages.reads(result), blocks.persisted.nearestOf(result)) : over;
@@ -118,14 +120,14 @@ class Results {
     }
   }
 
-  /** Whether its tasks, or one of them, have read more than one generation already, or may do so yet. */
+  /** Whether its tasks, or a single one of them, may have read two generations, or may still do so. */
   private boolean isTorn(ResultStage result) throws Exception {
     WatchedResult before = (WatchedResult) watched.get(Integer.valueOf(result.id()));
     boolean isTornSince = before != null && before.isTornSince(stages.firstTask(result));
     return isTornSince || (stages.lastTask(result) >= 0 && lateReads.areBelow(result.rdd()));
   }
 
-  /** Blocks went that it has read from: what it computes from now on is of the new generation. */
+  /** Cached blocks that it was reading were dropped: what it computes from now on is of the new generation. */
   void readsAnew(ResultStage stage, int shuffle) {
     if (Stages.delivered(stage) > 0) {
       watched.remove(Integer.valueOf(stage.id()));
@@ -135,7 +137,7 @@ class Results {
     }
   }
 
-  /** What it has delivered, and what tasks will deliver that have begun by now, is of the old generation. */
+  /** What it has delivered so far, and what tasks that run now will deliver, is of the old generation. */
   private void watch(ResultStage stage, int shuffle, boolean isTorn) {
     ActiveJob job = Stages.jobOf(stage);
     String said = Choices.saysOfItself(job.properties());
@@ -149,7 +151,7 @@ class Results {
     watched.put(Integer.valueOf(result.result.stage), result);
   }
 
-  /** Of jobs of which neither the end nor later tasks had been heard of: those that are over. */
+  /** Of jobs whose ends had not been heard of, those that the scheduler has ended. */
   void lookBehind(Recomputation again, int first, List unfinished) {
     for (int i = 0; i < unfinished.size(); i++) {
       History.Result result = (History.Result) unfinished.get(i);
@@ -190,7 +192,7 @@ class Results {
     }
   }
 
-  /** All that its tasks did was heard of. `time`: when it had ended, in ms. */
+  /** The job has ended, and every event of its tasks was heard before. `time`: when it ended, in ms. */
   void ended(History.Result result, boolean succeeded, long time) {
     WatchedResult watch = (WatchedResult) watched.remove(Integer.valueOf(result.stage));
     int root = watch != null && watch.isOfEndedThatReadAnew() ? sides.between(result.reads) : Sides.NONE;
@@ -204,7 +206,7 @@ class Results {
     ended.forget(result, time);
   }
 
-  /** Of jobs whose end was not heard of. */
+  /** Forgets watched results whose jobs are over: the events of their ends were dropped. */
   void forgetEnded() {
     for (Iterator it = watched.keySet().iterator(); it.hasNext();) {
       if (stages.byId(((Integer) it.next()).intValue()) == null) {

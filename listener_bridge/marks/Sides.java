@@ -10,27 +10,27 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * Which outputs were made of the old generation of a shuffle that is written again, and which of the new one. What is
- * old and stays lies beside what is new until it is written again itself, or Spark's cleaner lets it go. Whoever reads
- * both reads two generations, be it many jobs later, by what other jobs have made of them.
+ * Which outputs were made of the old generation of an app shuffle that is written again, and which of the new one. Old outputs
+ * that stay lie beside new ones until they are written again themselves, or Spark's cleaner lets them go. Whoever reads
+ * outputs of both sides reads two generations, perhaps many jobs later and by way of what other jobs have made of them.
  *
- * Refuses to know what is there, and to act. Told by the scheduler's thread of what was written again, and by the
- * listener's, in the order of events, of what was written and is to be read: a stage is submitted when what it reads has
- * been written, and heard of.
+ * Refuses to act, and to know whether outputs are there. The scheduler's thread tells what is written again. The listener's
+ * tells what was written and what is to be read, in the order of events: a stage is submitted after what it reads has been
+ * written, and after that was heard of.
  *
- * Cached blocks that wait to be dropped are old too, under a number that no shuffle has (`ofBlocks`). Others lie on the side of
- * what they were computed from (`ofPersisted`).
+ * Cached blocks have a side, too, under numbers that no app shuffle has: outdated ones, which are old, under `ofBlocks`; those
+ * of other RDDs under `ofPersisted`, on the side of what they were computed from.
  *
- * Invariant: what is written is on the sides of what it was written from.
+ * Invariant: an output is on the sides of everything that it was written from.
  */
 class Sides {
-  /** What one writing again has parted. */
+  /** The two sides that one app shuffle has when it is written again. */
   private static class Rift {
     final int root; // the app shuffle that was written again
     final Set old;
-    final Set made; // of the new generation
-    final Set beside; // of what is old: what is so by itself, and not by what it was written from
-    final Map since = new HashMap(); // what was old then -> the first task that could write it from what is new
+    final Set made; // made of the new generation
+    final Set beside; // those of `old` that are old in themselves, whatever they were written from
+    final Map since = new HashMap(); // what was old at the beginning -> the first task that could write it from what is new
 
     Rift(int root, Set old, Map beside, Set made, long task) {
       this.root = root;
@@ -58,7 +58,7 @@ class Sides {
     void written(Integer shuffle, Set inputs, long first) {
       Long task = (Long) since.get(shuffle);
       if (task != null && first < task.longValue()) {
-        return; // its tasks had begun before: it stays what it was
+        return; // tasks that had begun before have written it: it stays old
       }
       boolean isOld = Stages.meet(inputs, old);
       boolean isMade = Stages.meet(inputs, made);
@@ -81,7 +81,7 @@ class Sides {
     }
   }
 
-  /** An attempt that reads blocks that wait. */
+  /** An attempt that reads outdated blocks which wait to be dropped. */
   private static class OverBlocks {
     final Set read;
     final int stage;
@@ -95,18 +95,18 @@ class Sides {
   }
 
   static final int NONE = -1;
-  private static final int MOST = 500; // a cascade of losses would grow by its square
+  private static final int MOST = 500; // rifts; the oldest go: many losses, one above another, would take quadratic time
   private final List rifts = new ArrayList();
-  private final Map overBlocks = new HashMap(); // shuffle -> OverBlocks
+  private final Map overBlocks = new HashMap(); // app shuffle -> the attempt that writes it from outdated blocks
 
-  /** The root was written again, and with it what is `made`; beside it `old` stays. Tasks below this number are of before. */
+  /** The root is written again, with all of `made`; `old` stays beside it. `task`: the first task that is not of before. */
   void part(int root, Set old, Set made, long task) {
     part(root, old, Collections.EMPTY_MAP, made, task);
   }
 
   /**
-   * `beside`: those of what is old that are on neither side when they are written again -> Long: by tasks from this number on;
-   * NONE: they stay what they are.
+   * `beside`: what is old in itself -> Long: the first task that can write it so that it is on neither side; NONE: whoever
+   * writes it, it stays old.
    */
   synchronized void part(int root, Set old, Map beside, Set made, long task) {
     Rift rift = new Rift(root, old, beside, made, task);
@@ -115,7 +115,7 @@ class Sides {
       if (rift.isWithin(known)) {
         known.since.putAll(rift.since);
         known.beside.addAll(rift.beside);
-        return; // whoever is between these is between those
+        return; // whoever reads both sides of this one reads both of that one
       }
       if (known.isWithin(rift)) {
         it.remove();
@@ -129,21 +129,22 @@ class Sides {
     }
   }
 
+  /** The number of an RDD's outdated blocks. */
   static int ofBlocks(int rdd) {
     return NONE - 1 - rdd;
   }
 
-  /** The same of blocks that stay, on the side of what they were computed from. */
+  /** The number of an RDD's blocks that are not outdated. */
   static int ofPersisted(int rdd) {
     return Integer.MIN_VALUE + rdd;
   }
 
-  /** It has no block any more that it had. */
+  /** The RDD's blocks are gone. */
   void unpersisted(int rdd) {
     cleaned(ofPersisted(rdd));
   }
 
-  /** What is read: shuffles, and blocks of these RDDs. */
+  /** What is read, as this class has it: these app shuffles, and the blocks of these RDDs. */
   static Set withPersisted(Set shuffles, Set rdds) {
     Set found = new TreeSet(shuffles);
     for (Iterator it = rdds.iterator(); it.hasNext();) {
@@ -152,17 +153,17 @@ class Sides {
     return found;
   }
 
-  /** What this attempt writes is made of these, blocks among them, and not of all its inputs. */
+  /** The attempt writes its app shuffle from these, outdated blocks among them, and not from all its inputs. */
   synchronized void writesOver(int shuffle, Set read, int stage, int attempt) {
     overBlocks.put(Integer.valueOf(shuffle), new OverBlocks(read, stage, attempt));
   }
 
-  /** It is not, or not any more. */
+  /** The app shuffle is written from its inputs, as every other. */
   synchronized void writesItself(int shuffle) {
     overBlocks.remove(Integer.valueOf(shuffle));
   }
 
-  /** The attempt of which this was said may be another one, and is over then. */
+  /** An attempt was submitted: if `writesOver` was said of another one, that one is over. */
   synchronized void submitted(int shuffle, int stage, int attempt) {
     OverBlocks known = (OverBlocks) overBlocks.get(Integer.valueOf(shuffle));
     if (known != null && (known.stage != stage || known.attempt != attempt)) {
@@ -178,7 +179,7 @@ class Sides {
     return !rifts.isEmpty();
   }
 
-  /** All of it was written, from these, by tasks from this number on. */
+  /** The app shuffle was written as a whole, from these inputs; `first`: the first task that wrote some of it. */
   synchronized void written(int shuffle, Set inputs, long first) {
     Set read = isOverBlocks(shuffle) ? ((OverBlocks) overBlocks.get(Integer.valueOf(shuffle))).read : inputs;
     for (Iterator it = rifts.iterator(); it.hasNext();) {
@@ -201,7 +202,7 @@ class Sides {
     }
   }
 
-  /** The app shuffle of which these are of two generations; NONE where they fit together. */
+  /** The app shuffle of which these inputs are on both sides; NONE if there is none. */
   synchronized int between(Set read) {
     for (int i = 0; i < rifts.size(); i++) {
       if (((Rift) rifts.get(i)).isBothIn(read)) {

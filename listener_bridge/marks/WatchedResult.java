@@ -4,22 +4,22 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * A result stage that has read, or may have read, what is written again: does it come to mix?
+ * A result stage that has read, or may have read, the old generation of what is written again: will it mix two generations?
  *
- * The tasks that began before that was heard of are the old ones, and of the old generation. It mixes where one of them
- * delivers and another partition is left to a later one. Which is known when that one begins; a speculative copy of an
- * old one may come to nothing, so it counts when it delivers. Where the old ones have not all read the same, one that
- * delivers is enough.
+ * Its tasks that began before that was heard of are the old ones: they have read the old generation. The result mixes if an
+ * old task delivers its partition and a later task another one. That is known as soon as a later task begins; a speculative
+ * copy of an old task may never deliver, so that one counts when it does. If the old tasks have not all read the same
+ * generation (`isTorn`), one of them that delivers is enough.
  */
 class WatchedResult {
   private static final int ENDED = -1;
   final History.Result result;
   final int input; // the shuffle that is written again
-  private final int attempt; // the one that has read the old generation
+  private final int attempt; // the attempt that has read the old generation; ENDED: the job was over already
   private final long since; // the first task that is not an old one
-  private final boolean isTorn; // old ones have read both, or a mix
-  private int delivered; // by old ones
-  private final Set deliveredAnew = new TreeSet(); // partitions
+  private final boolean isTorn; // old tasks have read both generations, or a mix
+  private int delivered; // how many partitions old tasks have delivered
+  private final Set deliveredAnew = new TreeSet(); // the partitions that later tasks have delivered
   private boolean areOldEnded = false;
   private boolean hasBegunAnew = false; // a later attempt, or a later task
 
@@ -32,7 +32,7 @@ class WatchedResult {
     this.isTorn = isTorn;
   }
 
-  /** One that was over when it was found, and of which no task had been heard of. */
+  /** Of a job that was over when this was found, while none of its tasks had been heard of. */
   static WatchedResult ofEnded(History.Result result, int input, long since) {
     return new WatchedResult(result, input, ENDED, since, 0, false);
   }

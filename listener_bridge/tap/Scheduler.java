@@ -54,7 +54,7 @@ public class Scheduler {
     dag.eventProcessLoop().post(new TaskSetFailed(ticket, "shuffle lifecycle", Option.apply((Object) null)));
   }
 
-  /** Whether it comes to no work any more. */
+  /** Whether the Spark context is stopped, so that no work runs any more. */
   public boolean isStopped() {
     return dag.sc().isStopped();
   }
@@ -64,10 +64,10 @@ public class Scheduler {
   }
 
   /**
-   * Task sets that have a task running, or may start one: of attempts that the DAG scheduler has given up too. One stays
-   * in here until the end of its last task has been *posted* to the DAG scheduler (not yet handled by it): a task no
-   * longer counts as running when its result is still to be fetched. A given-up set whose last tasks all wait for that
-   * leaves with the first of them: the others are known to the stage memory alone.
+   * Task sets that have a task running, or may start one; also those of attempts that the DAG scheduler has given up. A task set
+   * counts until the end of its last task was posted to the DAG scheduler, which may not have handled it yet: a task whose
+   * result is still to be fetched no longer counts as running. A given-up set whose last tasks all wait for that goes with
+   * the first of them: only the stage memory knows the others.
    *
    * The pools' own queues are walked: `getSortedTaskSetQueue` leaves out what has nothing more to launch, which is every
    * given-up attempt, and every set whose last task has started.
@@ -137,7 +137,7 @@ public class Scheduler {
     }
   }
 
-  /** The number of the last one, copies of others left out; -1 where none has begun. */
+  /** The number of the last task that is no speculative copy; -1 where none has begun. */
   public long lastTask(TaskSetManager manager) {
     long last = -1L;
     for (Iterator it = unfailed(manager).iterator(); it.hasNext();) {
@@ -174,7 +174,7 @@ public class Scheduler {
     return found;
   }
 
-  /** Those of the set's tasks that are launched from now on are of this epoch. */
+  /** Gives this epoch to all tasks of the set that are launched from now on. */
   public void renew(TaskSetManager manager, long epoch) {
     synchronized (tasks) { // which is held where they are launched
       Task[] all = manager.taskSet().tasks();
@@ -197,7 +197,7 @@ public class Scheduler {
     tasks.handleFailedTask(manager, task, TaskState.FAILED(), new FetchFailed(null, shuffle, -1L, -1, 0, OURS + why));
   }
 
-  /** Whether it is an end of an attempt that we have made: nothing was missing. */
+  /** Whether the failure was made by `endAttempt`: nothing was missing. */
   static boolean isOurs(FetchFailed reason) {
     return String.valueOf(reason.message()).startsWith(OURS);
   }
@@ -213,7 +213,7 @@ public class Scheduler {
     return ((java.util.concurrent.ConcurrentHashMap) running).containsKey(Long.valueOf(task));
   }
 
-  /** All that live. */
+  /** The ids of all live executors. */
   public Set executors() {
     Set found = new TreeSet();
     scala.collection.Iterator it = tasks.runningTasksByExecutors().keysIterator();
@@ -224,9 +224,9 @@ public class Scheduler {
   }
 
   /**
-   * Executors that live, and that the block manager's master does not know now: Spark strikes one off there from which
-   * something could not be fetched. It keeps all that it has, is asked nothing by the master, and is known again, with all
-   * of its blocks, from its next heartbeat or block on. The driver, where it is the executor, may never be known again.
+   * Live executors that the block manager's master does not know at the moment. Spark removes an executor there after a fetch
+   * from it has failed. Such an executor keeps its blocks and is asked nothing; the master knows it again, with all its
+   * blocks, from its next heartbeat or block on. In local mode the driver, which is the executor, may stay unknown for good.
    */
   public Set struckOff(BlockManagerMaster master) {
     Set found = executors();

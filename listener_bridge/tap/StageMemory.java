@@ -13,21 +13,22 @@ import org.apache.spark.scheduler.SparkListenerJobStart;
 import org.apache.spark.scheduler.StageInfo;
 
 /**
- * Which shuffles a stage reads and writes, for as long as a task of it may run: the scheduler forgets a stage when its
- * last job ends, while tasks of a cancelled job may run on.
+ * Which app shuffles a stage reads and writes, for as long as one of its tasks may run. Spark's scheduler forgets a stage when
+ * its last job ends, while tasks of a cancelled job may run on.
  *
- * A task counts from its start to its end as the bus tells them. The end is told when the DAG scheduler has handled it,
- * which is later than any other place that knows of the task. Tasks are kept by their ids: an end that is told twice, as
- * that of a task whose output was lost later, or without a start changes nothing.
+ * A task counts from its start to its end, as the listener bus tells them. The end is posted when the DAG scheduler has handled
+ * it, so no other place knows of a task for longer. Tasks are kept by their ids, so an end changes nothing if it comes twice
+ * (as for a task whose output was lost later) or without a start.
  *
- * Written by the listener's thread alone, read from any. A stage that is not in here is unknown, never "reads nothing".
+ * Written by the listener's thread alone, read from any. A stage that is not in here is unknown; it may read anything.
  */
 public class StageMemory {
+  /** What one stage reads and writes, and who may still do so. */
   public static class Use {
     public final int writes; // -1: no shuffle
     public final int[] reads;
-    final Set tasks = Collections.newSetFromMap(new ConcurrentHashMap()); // ids of those whose end is to come
-    int jobs;
+    final Set tasks = Collections.newSetFromMap(new ConcurrentHashMap()); // ids of the tasks that have not ended
+    int jobs; // live ones that list the stage
 
     Use(int writes, int[] reads) {
       this.writes = writes;
@@ -43,19 +44,19 @@ public class StageMemory {
       return false;
     }
 
-    /** Whether the end of a task of the stage has not come by yet. */
+    /** Whether a task of the stage has started and its end was not told yet. */
     public boolean hasUnended() {
       return !tasks.isEmpty();
     }
   }
 
-  /** A task whose executor the driver has lost while it wrote: its file may turn up later, beside no map output. */
+  /** A task that was writing when the driver lost its executor: its file may appear later, without a map output. */
   public static class LostWriter {
     public final int shuffle;
     public final String host;
     public final String executor;
     public final long mapId;
-    public int silences = 0; // how often in a row somebody was asked for its file in vain
+    public int silences = 0; // how often in a row the question for its file got no answer
 
     LostWriter(int shuffle, String host, String executor, long mapId) {
       this.shuffle = shuffle;
@@ -140,7 +141,7 @@ public class StageMemory {
     }
   }
 
-  /** Events were dropped, and ends may be among them: of tasks that run no more nobody waits for the end. */
+  /** Events were dropped, perhaps ends of tasks: those that the task scheduler does not run count as ended. */
   void distrust(Scheduler scheduler) {
     Iterator stages = uses.keySet().iterator();
     while (stages.hasNext()) {
@@ -156,7 +157,7 @@ public class StageMemory {
     }
   }
 
-  /** Ends of jobs may have been dropped too. */
+  /** Events were dropped, perhaps ends of jobs: all that do not live count as ended. */
   void endAllBut(LiveJobs live) {
     for (Iterator it = live.endedOf(stagesOfJob.keySet()).iterator(); it.hasNext();) {
       jobEnded(((Integer) it.next()).intValue());
@@ -177,7 +178,7 @@ public class StageMemory {
     keepLostWriter(new LostWriter(use.writes, host, executor, mapId));
   }
 
-  /** Also to be called with one that was handed over and could not be dealt with. Where there are too many, the eldest go. */
+  /** Keeps a lost writer, also one that was taken and could not be dealt with. Of too many the oldest are forgotten. */
   public void keepLostWriter(LostWriter writer) {
     synchronized (lostWriters) {
       while (lostCount >= LOST_WRITERS_CAPACITY) {
@@ -192,7 +193,7 @@ public class StageMemory {
     }
   }
 
-  /** Hands over, once, the lost writers of a shuffle; or forgets them, where Spark has let the shuffle go. */
+  /** Takes the lost writers of an app shuffle out of here; also to forget them when Spark has cleaned it. */
   public List takeLostWriters(int shuffle) {
     synchronized (lostWriters) {
       List taken = (List) lostWriters.remove(Integer.valueOf(shuffle));
