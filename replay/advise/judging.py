@@ -31,37 +31,10 @@ class Judge:
     grace_ms: int = GRACE_MS
 
     def __call__(self, run: Run) -> Advice:
-        """What there is to say of one."""
-        outcomes = simulate_all(
-            run.facts, self.policies().values(), task_ms={w.app_shuffle: w.task_ms for w in run.shuffles}
-        )
-        by_rule = dict(zip(self.policies(), outcomes, strict=True))
-        figures = _figures(by_rule)
-        certain_byte_seconds = figures[SPARK].byte_seconds - _without_misses(by_rule[FRONTIER])
-        said = wording.say(run, figures, certain_byte_seconds)
-        return Advice(
-            application_id=run.application_id,
-            attempt=run.attempt,
-            name=run.name,
-            user=run.user,
-            spark_version=run.spark_version,
-            is_python=run.is_python,
-            started_ms=run.started_ms,
-            ended_ms=run.ended_ms,
-            ended=run.ended,
-            task_seconds=run.task_ms / 1000,
-            raw_bytes=run.raw_bytes,
-            place=run.place,
-            warnings=run.warnings,
-            shuffle_count=len(run.shuffles),
-            written_bytes=sum(written.bytes for written in run.shuffles),
-            figures=tuple(figures[holder] for holder in HOLDERS),
-            shuffles=tuple(_shuffles(run, by_rule)),
-            verdict=said.verdict,
-            reason=said.reason,
-            gain_byte_seconds=said.gain_byte_seconds,
-            possible_byte_seconds=figures[SPARK].byte_seconds - figures[ORACLE].byte_seconds,
-        )
+        """The advice on one run."""
+        task_ms = {written.app_shuffle: written.task_ms for written in run.shuffles}
+        outcomes = simulate_all(run.facts, self.policies().values(), task_ms=task_ms)
+        return _advice(run, dict(zip(self.policies(), outcomes, strict=True)))
 
     def policies(self) -> dict[str, Policy]:
         """The rules that are tried."""
@@ -70,6 +43,36 @@ class Judge:
             EAGER: Policy(Rule.EAGER, observe=False),
             DELAYED: Policy(Rule.EAGER, observe=False, grace_ms=self.grace_ms),
         }
+
+
+def _advice(run: Run, by_rule: dict[str, Outcome]) -> Advice:
+    """From what each rule would have come to in the run."""
+    figures = _figures(by_rule)
+    certain_byte_seconds = figures[SPARK].byte_seconds - _without_misses(by_rule[FRONTIER])
+    said = wording.say(run, figures, certain_byte_seconds)
+    return Advice(
+        application_id=run.application_id,
+        attempt=run.attempt,
+        name=run.name,
+        user=run.user,
+        spark_version=run.spark_version,
+        is_python=run.is_python,
+        started_ms=run.started_ms,
+        ended_ms=run.ended_ms,
+        ended=run.ended,
+        task_seconds=run.task_ms / 1000,
+        raw_bytes=run.raw_bytes,
+        place=run.place,
+        warnings=run.warnings,
+        shuffle_count=len(run.shuffles),
+        written_bytes=sum(written.bytes for written in run.shuffles),
+        figures=tuple(figures[holder] for holder in HOLDERS),
+        shuffles=tuple(_shuffles(run, by_rule)),
+        verdict=said.verdict,
+        reason=said.reason,
+        gain_byte_seconds=said.gain_byte_seconds,
+        possible_byte_seconds=figures[SPARK].byte_seconds - figures[ORACLE].byte_seconds,
+    )
 
 
 def _figures(by_rule: dict[str, Outcome]) -> dict[str, Figures]:

@@ -153,11 +153,13 @@ class _Counters:
     """What only grows."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
+        self._count(registry)
+        self._measure(registry)
+        self._begin_at_zero()
+
+    def _count(self, registry: CollectorRegistry) -> None:
         def counter(name: str, text: str, *labels: str) -> Counter:
             return Counter(f"{PREFIX}_{name}", text, labels, registry=registry)
-
-        def histogram(name: str, text: str, bounds: tuple[float, ...]) -> Histogram:
-            return Histogram(f"{PREFIX}_{name}", text, registry=registry, buckets=bounds)
 
         self.expirations = counter("expirations", "Generations that expired.", "cause")
         self.deletions = counter("deletions", "Generations that were deleted, by us or otherwise.", "cause")
@@ -171,6 +173,11 @@ class _Counters:
         self.suspensions = counter("suspensions", "Times that deletion suspended itself.", "cause")
         self.conflicts = counter("commit_conflicts", "Commits decided anew because another replica was faster.")
         self.refusals = counter("store_refusals", "Times that the store refused, or said nothing, and was asked again.")
+
+    def _measure(self, registry: CollectorRegistry) -> None:
+        def histogram(name: str, text: str, bounds: tuple[float, ...]) -> Histogram:
+            return Histogram(f"{PREFIX}_{name}", text, registry=registry, buckets=bounds)
+
         self.expiry_to_deletion = histogram(
             "expiry_to_deletion_seconds", "From expiry to deletion by a policy.", _DELAYS
         )
@@ -180,7 +187,6 @@ class _Counters:
         self.commit_seconds = histogram("commit_seconds", "From a commit's first try to the store's answer.", _SECONDS)
         self.commit_requests = histogram("commit_requests", "Batches of requests: how many one commit answers.", _SIZES)
         self.commit_events = histogram("commit_events", "Events of one commit.", _SIZES)
-        self._begin_at_zero()
 
     def _begin_at_zero(self) -> None:
         """Every cause is told from the beginning: a first one is an increase then."""

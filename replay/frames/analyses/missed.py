@@ -33,20 +33,11 @@ def premature_rate(events: DataFrame, by: Sequence[str] = ("application",)) -> D
 
 def recomputations(events: DataFrame) -> DataFrame:
     """What each recovery wrote again, and how long that took: docs/frames.md, *Recomputations*."""
-    opened = events.where("kind = 'RecoveryOpened'").select(
-        "application", "recovery", F.col("shuffle_id").alias("missing"), F.col("time_ms").alias("opened_ms")
-    )
     closed = _closed(events)
     known = generations(events)
-    missing = known.select(
-        "application",
-        F.col("shuffle_id").alias("missing"),
-        "app_shuffle",
-        "call_site",
-        F.col("fenced_ms").isNotNull().alias("premature"),
-    )
     return (
-        opened.join(missing, ["application", "missing"], "left")
+        _opened(events)
+        .join(_missing(known), ["application", "missing"], "left")
         .join(_written_again(known), ["application", "recovery"], "left")
         .join(_effort(events, closed), ["application", "recovery"], "left")
         .join(closed, ["application", "recovery"], "left")
@@ -64,6 +55,24 @@ def recomputations(events: DataFrame) -> DataFrame:
             F.coalesce("stage_seconds", F.lit(0.0)).alias("stage_seconds"),
             ((F.col("closed_ms") - F.col("opened_ms")) / 1000.0).alias("open_s"),
         )
+    )
+
+
+def _opened(events: DataFrame) -> DataFrame:
+    """When each recovery was opened, and for which generation that was missing."""
+    return events.where("kind = 'RecoveryOpened'").select(
+        "application", "recovery", F.col("shuffle_id").alias("missing"), F.col("time_ms").alias("opened_ms")
+    )
+
+
+def _missing(known: DataFrame) -> DataFrame:
+    """What a generation was that is missing; premature: we had fenced it."""
+    return known.select(
+        "application",
+        F.col("shuffle_id").alias("missing"),
+        "app_shuffle",
+        "call_site",
+        F.col("fenced_ms").isNotNull().alias("premature"),
     )
 
 
