@@ -1,10 +1,10 @@
 """Carries out directives: fence, delete, invalidate; and takes snapshots.
 
-Responsible for: one thread that calls the shuffle service, which generation of an app shuffle is the newest, and what
-`forget` still has to do. Where a deletion is announced with its fence, the data go at once; when it is asked for, it is
-answered with what came of that. Refuses to know: why a generation goes, how a service works, how outcomes travel, and
-what came of directives before (`outcomes`).
-Invariant: a directive that names a generation older than a known one is `Superseded`.
+Responsible for: one thread that calls the shuffle service; which generation of an app shuffle is the newest; and which
+data the service still has to forget. If a fence says that its deletion follows, the data are freed at once, and the
+delete directive is answered with the outcome of that. Refuses to know: why a generation goes, how a service works, how
+outcomes travel, and what came of earlier directives (`outcomes`).
+Invariant: a directive for a generation that is older than the newest known one is `Superseded`.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ log = logging.getLogger("shuffle_lifecycle")
 FENCE_TIMEOUT_S = 5.0
 FREE_TIMEOUT_S = 20.0
 FORGET_PAUSE_S = 0.5
-_TEXT_MAX = 300  # characters of an error in the log: an exception of py4j's brings its stack along
-CLEANED_MAX = 4_096  # app shuffles that Spark has let go: what is under way of one comes back within seconds
+_TEXT_MAX = 300  # characters of an error's text: an exception of py4j has the JVM's stack trace in it
+CLEANED_MAX = 4_096  # app shuffles that Spark has cleaned are remembered: directives for them end within seconds
 
 
 @dataclass(slots=True)
@@ -52,7 +52,7 @@ class Counts:
 
 
 class _Errand(Enum):
-    """What is done for nobody in particular."""
+    """Tasks of the thread that answer no directive."""
 
     STOP = "stop"
     SNAPSHOT = "snapshot"
@@ -61,14 +61,14 @@ class _Errand(Enum):
 
 @dataclass(frozen=True, slots=True)
 class _FreeAhead:
-    """It is fenced and its deletion follows for certain: its data go before that is asked for."""
+    """Free a fenced generation whose deletion is certain, before the delete directive comes."""
 
     locator: api.Locator
 
 
 @dataclass(frozen=True, slots=True)
 class _AskWhetherKept:
-    """A generation has begun, and its service may have to keep it."""
+    """Ask the service whether it has to keep a generation that has begun."""
 
     app_shuffle: int
 
@@ -77,14 +77,14 @@ _Task: TypeAlias = Directive | _Errand | _FreeAhead | _AskWhetherKept
 
 
 class Executor:
-    """One application's hands."""
+    """Carries out one application's directives. Any thread may call its methods; its own alone calls the service."""
 
     def __init__(
         self, service: api.ShuffleService, snapshot: Callable[[], Snapshot | None], reporter: Reporter
     ) -> None:
         self.counts = Counts()
         self.ahead = Ahead()
-        self.on_gone: Callable[[int], None] = lambda _: None  #: Hears of every app shuffle that has no outputs now.
+        self.on_gone: Callable[[int], None] = lambda _: None  #: Called with every app shuffle that has no outputs now.
         self._service = service
         self._snapshot = snapshot
         self._reporter = reporter
@@ -94,11 +94,11 @@ class Executor:
         self._lock = threading.Lock()
         self._outcomes = Outcomes()
         self._newest: dict[int, int] = {}  # app shuffle -> newest shuffle id that is known
-        self._given_up: dict[int, tuple[int, api.Locator]] = {}  # invalidation -> what it has fenced, and not yet freed
+        self._given_up: dict[int, tuple[int, api.Locator]] = {}  # invalidate directive -> fenced, and not yet freed
         self._cleaned: OrderedDict[int, None] = OrderedDict()  # the newest app shuffles that Spark has let go
         self._to_forget: deque[api.Locator] = deque(maxlen=WAITING_MAX)
         self._forget_due_s = 0.0  # by the monotonic clock
-        self._forget_is_put_off = False  # the executor's thread alone
+        self._forget_is_put_off = False  # some is left to forget, later; for the executor's thread alone
         self._stopped = ""
         self._thread = threading.Thread(target=self._run, name="shuffle-lifecycle-executor", daemon=True)
 
@@ -108,7 +108,7 @@ class Executor:
         self._thread.start()
 
     def submit(self, directive: Directive) -> None:
-        """Carry it out once; what was carried out before is only told again."""
+        """Carry out a directive, once. If it was carried out before, its outcome is told again."""
         with self._lock:
             if not self._outcomes.has_room_for(directive):
                 return
@@ -139,7 +139,7 @@ class Executor:
         self.ahead.forget_all()
 
     def generation_known(self, app_shuffle: int, shuffle_id: int) -> None:
-        """A writer was told this generation: directives for older ones come too late."""
+        """A writer was told this generation: directives for older ones are superseded."""
         with self._lock:
             self._note_newest(app_shuffle, shuffle_id)
         if self._may_have_to_keep:
@@ -159,7 +159,7 @@ class Executor:
         self._tasks.put(_Errand.SNAPSHOT)
 
     def tasks_ended(self) -> None:
-        """Some stage or job is over: what waited for its tasks may be forgotten."""
+        """A stage or job has ended: data that had to be kept for its tasks may be forgotten."""
         if self._to_forget:
             self._tasks.put(_Errand.FORGET)
 
@@ -189,7 +189,7 @@ class Executor:
                     self._give_word(task, error)
 
     def _next(self) -> _Task:
-        """What waits. Nobody may ask again for what was put off: the last task of a program may have ended."""
+        """The next task. A `forget` that was put off comes by itself: after the last task no event asks for it."""
         if not self._forget_is_put_off:
             return self._tasks.get()
         try:
@@ -210,7 +210,7 @@ class Executor:
             self._forget_is_put_off = time.monotonic() < self._forget_due_s or not self._forget_some()
 
     def _look_whether_it_is_kept(self, app_shuffle: int) -> None:
-        """Told while it is written, so that the coordinator knows before it could want it to go."""
+        """Tells the coordinator if the service keeps the app shuffle, before it could expire."""
         why = self._service.keeps(app_shuffle)
         if why:
             log.info("app shuffle %d is not deleted early: %s", app_shuffle, why)
@@ -231,7 +231,7 @@ class Executor:
             self._report(directive, api.Failed(f"directives of kind {directive.kind} are not known to this driver"))
 
     def _is_done(self, directive: Directive) -> bool:
-        """Whether it is the deletion of what was freed ahead: what came of it is told even when all else is revoked."""
+        """Whether it is the deletion of data that were freed ahead: its outcome is told even after `stop`."""
         locator = words.locator_of(directive.locator)
         is_deletion = directive.kind == common_pb2.DIRECTIVE_KIND_DELETE
         return is_deletion and locator is not None and self.ahead.has_done(locator)
@@ -252,10 +252,9 @@ class Executor:
             self._announce(directive.app_shuffle, outcome.locator)
 
     def _announce(self, app_shuffle: int, locator: api.Locator) -> None:
-        """Its deletion is announced: it is freed behind the fences that wait.
+        """A fenced generation's deletion will follow: have it freed behind the fences that wait.
 
-        Where Spark has let the app shuffle go meanwhile nobody will ask for that deletion, and it is freed here and
-        now.
+        If Spark has cleaned the app shuffle meanwhile no delete directive will come, and it is freed here and now.
         """
         with self._lock:
             if is_awaited := app_shuffle not in self._cleaned:
@@ -306,7 +305,7 @@ class Executor:
         self._report(directive, outcome)
 
     def _give_up(self, directive: Directive, verb: Callable[[], api.FenceOutcome]) -> Outcome:
-        """Has what is there of the app shuffle forgotten by Spark, then freed."""
+        """Fences what is there of the app shuffle (`verb`), then frees it."""
         outcome = self._fenced(verb)
         if not isinstance(outcome, api.Fenced):
             return outcome
@@ -314,7 +313,7 @@ class Executor:
         return self._free_given_up(directive, outcome.locator)
 
     def _free_given_up(self, directive: Directive, locator: api.Locator) -> Outcome:
-        """Frees what Spark has forgotten. Where that fails its locator is kept: the directive may come without it."""
+        """Frees what was fenced. If that fails its locator is kept: the directive may come again without one."""
         outcome, app_shuffle = self._free(locator), directive.app_shuffle
         with self._lock:
             self._given_up.pop(directive.directive, None)
@@ -324,11 +323,11 @@ class Executor:
         return outcome
 
     def _invalidate_unnamed(self, directive: Directive) -> Outcome:
-        """The directive names no locator, since no fence has: what is there now is meant, if that is surely not newer.
+        """Invalidates a generation that was never fenced, so that it has no locator: what is there now is meant.
 
-        It is newer where a later generation is known. It may be where a writer's question is not answered, which is
-        known when the directive comes again. A coordinator of an older release does not tell the newest generation:
-        then what is there is left alone.
+        Unless that may be newer. It is newer if a later generation is known. It may be if a writer has asked to write
+        and was not answered: then the directive is to come again. A coordinator of an older release does not tell the
+        newest generation: then what is there is left alone.
         """
         app_shuffle = directive.app_shuffle
         if not directive.newest_shuffle_id:
@@ -347,7 +346,7 @@ class Executor:
         return self._give_up(directive, lambda: self._service.invalidate(held.locator, FENCE_TIMEOUT_S))
 
     def _give_up_unseen(self, directive: Directive) -> Outcome:
-        """Spark has no outputs. A fence sees to what may be there all the same, of tasks that did not end well."""
+        """Spark has no outputs of it. A fence finds files of failed tasks all the same."""
         outcome = self._give_up(directive, lambda: self._service.fence(directive.app_shuffle, FENCE_TIMEOUT_S))
         return api.Freed(0) if isinstance(outcome, api.Superseded) else outcome
 
@@ -368,7 +367,7 @@ class Executor:
             self._outcomes.end_settling(directive)
 
     def _give_word(self, directive: Directive, error: Exception) -> None:
-        """Whatever came of it cannot be told: it has failed, and the facts behind it wait no longer for its place."""
+        """Reports a directive whose outcome is not known as failed, so that the facts behind it need not wait."""
         try:
             self._settle(directive, words.outcome(directive.directive, api.Failed(type(error).__name__)), None)
         except Exception:
@@ -391,9 +390,9 @@ class Executor:
     # ---- the rest ----
 
     def _forget_some(self) -> bool:
-        """Files of late writers, oldest fence first: a task older than one fence is older than all that follow.
+        """Forgets data of late writers, oldest fence first: a task older than one fence is older than all later ones.
 
-        Not to the end where others wait for something: that goes first.
+        False: it has stopped in between, since other tasks wait, and those go first.
         """
         for _ in range(len(self._to_forget)):
             if not self._tasks.empty() or self._stopped:
@@ -422,5 +421,5 @@ class Executor:
 
 
 def _raised(error: Exception) -> api.Failed:
-    """What an adapter that raises has done, nobody knows."""
+    """The outcome of an adapter that raised: nobody knows what it has done."""
     return api.Failed(f"the shuffle service raised {type(error).__name__}: {str(error)[:_TEXT_MAX]}")

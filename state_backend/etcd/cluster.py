@@ -94,12 +94,12 @@ class Cluster:
             self._current = (self._current + 1) % len(self._members)
 
     def refused(self, failure: StateBackendError, metadata: Metadata) -> StateBackendError:
-        """The failure as it is to be told; where the token is believed no more, the next call signs in again."""
+        """The error to raise for a failure. If it says that the token has expired, the next call signs in again."""
         if not isinstance(failure, TokenExpired):
             return failure
         if self._credentials is None:
             return Denied(self.where, failure.cause)
-        if self._token == dict(metadata).get("token", ""):  # else somebody did already
+        if self._token == dict(metadata).get("token", ""):  # else it was replaced meanwhile
             self._token = None
         return failure
 
@@ -135,7 +135,7 @@ class Cluster:
         return self.refused(failure, metadata)
 
     async def _member(self) -> tuple[Member, Metadata]:
-        """As `member`; gRPC ends what connects or signs in when its channel is closed."""
+        """As `member`. Raises `Closed` where gRPC has ended the connecting, or signing in, since we were closed."""
         try:
             return await self.member()
         except (grpc.aio.UsageError, asyncio.CancelledError):
@@ -143,7 +143,7 @@ class Cluster:
             raise
 
     def _cut_off(self, attempt: Attempt) -> StateBackendError:
-        """gRPC cancels what is under way when its channel is closed."""
+        """The error of a call that gRPC has cancelled, since we were closed."""
         if attempt.effect is Effect.WRITES:
             return OutcomeUnknown(attempt.doing, "the store was closed here meanwhile")
         return Closed(self.where)
@@ -165,7 +165,7 @@ class Cluster:
         return self._token
 
     async def _sign_in(self, member: Member) -> str:
-        """A token, empty where this etcd asks nobody who they are."""
+        """A token; empty if this etcd has authentication switched off."""
         assert self._credentials is not None
         request = rpc_pb2.AuthenticateRequest(name=self._credentials.user, password=self._credentials.password)
         try:
@@ -181,6 +181,6 @@ class Cluster:
 
 
 def _hear(task: asyncio.Task[str]) -> None:
-    """Whoever waited may have given up."""
+    """Retrieves the exception of a task for which perhaps nobody waits any more: asyncio would log it otherwise."""
     if not task.cancelled():
         task.exception()

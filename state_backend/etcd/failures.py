@@ -39,7 +39,7 @@ class TokenExpired(Denied):
 
 
 class Effect(Enum):
-    """What a call does when it is repeated, or is carried out without our knowing."""
+    """Whether it matters that a call is carried out twice, or without our knowing."""
 
     HARMLESS = "harmless"
     WRITES = "writes"
@@ -47,7 +47,7 @@ class Effect(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One call to one member, as far as its failure must be told."""
+    """What an error has to say about one call to one member."""
 
     doing: str
     where: str
@@ -62,7 +62,7 @@ _NEVER_SENT = ("failed to connect to all addresses", "DNS resolution failed", "n
 # Refused by the member before it was proposed to the others.
 _NOT_PROPOSED = ("etcdserver: no leader", "etcdserver: too many requests", "etcdserver: not capable")
 
-# "empty" is told to who comes without a token: to us where authentication was switched on after we had come.
+# "user name is empty" means a call without a token: ours if authentication was switched on after we had connected.
 _TOKEN_EXPIRED = (
     "etcdserver: invalid auth token",
     "etcdserver: revision of auth store is old",

@@ -1,27 +1,28 @@
 """How long to wait for one answer of the cluster before asking another member.
 
-Responsible for: a time that follows how fast answers have been, and how long there were none. Refuses to know: what is
-asked, and of whom.
-Invariant: never less than the shortest nor more than the longest time; a cluster whose answers are slow, or that has
-been silent for long, and a question that had no answer in time, are given ever more time, so that waiting in vain never
-becomes the reason for waiting in vain: a large page takes longer than what is answered beside it.
+Responsible for: a time that follows how fast the last answers were, and how long there were none. Refuses to know: what
+is asked, and of whom.
+Invariant: the time is never below the shortest nor above the longest. It grows while answers are slow, while there are
+none, and with each try of a question that had no answer in time: so a question that takes long in itself, as a large
+page does, is not given up for ever.
 
-What a member has forwarded to a leader that dies is lost, and nobody says so: only giving up early and asking again
-finds the new leader soon after its election. A write that is given up is unknown, and submitting it again is harmless.
+A request that a member has forwarded to a leader which then dies is lost without an error. Only giving up early and
+asking again finds the new leader soon after its election. The outcome of a write that is given up is unknown, and
+submitting the same segment again is harmless.
 """
 
 from __future__ import annotations
 
-#: What takes so many times as long as slow answers have lately is taken for lost.
+#: An answer that takes so many times as long as the slow ones of late is taken for lost.
 _TIMES_TYPICAL = 8
-#: What is left, with each answer, of how slow those before it were: one slow answer counts for some twenty.
+#: By this factor the memory of a slow answer shrinks with each answer: after some twenty it no longer counts.
 _FORGETTING = 0.9
-#: Of the time for which nobody has answered, the part that the next answer may take.
+#: As a part of the time for which nobody has answered: so long the next answer may take at least.
 _SHARE_OF_SILENCE = 0.25
 
 
 class Patience:
-    """Of one client of a cluster. Times are seconds of one monotonic clock."""
+    """The patience of one client with its cluster. Times are seconds of one monotonic clock."""
 
     def __init__(self, shortest_seconds: float, longest_seconds: float) -> None:
         self._shortest_seconds = min(shortest_seconds, longest_seconds)

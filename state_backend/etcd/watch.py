@@ -4,10 +4,11 @@ Responsible for: one stream of changes, resumed where it broke. Refuses to know:
 Invariant: a stream is always asked for from the revision after the last one that was given on, so nothing is missing
 and nothing comes twice; a commit is never split, since etcd is not asked to fragment.
 
-Where a stream begins at a store that has not come as far as an earlier one had, the watch would be deaf until it has:
-it asks, since a member alone may lag, and ends.
+A new stream may begin at a revision below one that an earlier stream had told of. Perhaps only its member lags; or the
+store was set back, as from a backup, and would tell nothing until it had come as far again. So the watch reads the
+store's revision, and ends with `SetBack` if that is behind, too.
 
-While nothing happens the watch asks how far the store is, so that a quiet watch does not fall behind a compaction.
+While nothing happens the watch asks for the store's revision, so that a quiet watch does not fall behind a compaction.
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ class EtcdWatch(Watch):
         self._keyspace = keyspace
         self._span = translator.names.span(keyspace, prefix)
         self._through = Revision(from_revision - 1)
-        self._reached = Revision(0)  #: How far the store was, as any stream has told.
-        self._is_behind = False  #: The present stream has begun before that.
+        self._reached = Revision(0)  #: The highest revision of the store that any stream has told of.
+        self._is_behind = False  #: The present stream has begun below that.
         self._ready: deque[Commit] = deque()
         self._stream: _Stream | None = None
         self._pause_seconds = _PAUSE_SECONDS
@@ -105,7 +106,7 @@ class EtcdWatch(Watch):
             if self._closing.is_set():  # it was `close` that ended it
                 return None
             raise self._broken(stream, error) from error
-        except Unavailable:  # it ended without an error, which etcd does not do, and something between may
+        except Unavailable:  # it ended without an error: etcd does not do that, a proxy in between may
             self._drop_stream()
             self._cluster.avoid(stream.member)
             raise
@@ -199,10 +200,10 @@ class _Stream:
         self._over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._call.add_done_callback(lambda _: self._end())
         self._reading: asyncio.Future[Any] | None = None
-        self.is_cut = False  #: A write was given up: gRPC ends the call with it, or the request never left.
+        self.is_cut = False  #: A write was cancelled: gRPC has ended the call with it, or the request was never sent.
 
     async def write(self, request: rpc_pb2.WatchRequest) -> None:
-        """gRPC does not tell a writer that the call has ended before anything could leave: it would wait for ever."""
+        """Sends a request. If the call ends before that gRPC does not tell its writer, who would wait for ever."""
         writing = asyncio.ensure_future(self._call.write(request))
         try:
             await asyncio.wait((writing, self._over), return_when=asyncio.FIRST_COMPLETED)
@@ -217,7 +218,7 @@ class _Stream:
         writing.result()
 
     async def read(self, closing: asyncio.Event) -> rpc_pb2.WatchResponse | None:
-        """The next response, or None when the watch was closed, or nothing came for long and progress was asked for."""
+        """The next response. None: the watch was closed, or none came for `IDLE_SECONDS` and progress was asked for."""
         if self._reading is None:
             self._reading = asyncio.ensure_future(self._next())
         closed = asyncio.ensure_future(closing.wait())
