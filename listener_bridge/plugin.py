@@ -1,11 +1,11 @@
 """Attaching to a Spark session, and letting go of it.
 
-Responsible for: what people call: `attach`, `Attachment`; and for turning everything that cannot work into one clear
-line and a session that runs as if nobody had attached.
-Refuses to know: which parts an attachment has (`parts`), what is listened to and what is done about it (`bridge`).
-Invariant: after `attach` has returned nothing here raises into the program or makes it wait, but for `STOP_LIMIT_S` at
-its end, and for `ASKED_LIMIT_S` who asks for what only a coordinator can tell. Only a wrong argument of `attach` itself
-raises.
+Responsible for: `attach` and `Attachment`, which people call; one attachment for each application; and for turning
+whatever cannot work into one clear line and a session that runs as if nobody had attached.
+Refuses to know: which parts an attachment has (`parts`), and what is listened to and done (`bridge`).
+Invariant: `attach` raises only for a wrong argument. After it has returned, nothing here raises into the program. Nor
+does it make the program wait, except for at most `STOP_LIMIT_S` at the end, and `ASKED_LIMIT_S` when it asks for what
+only a coordinator can tell.
 """
 
 from __future__ import annotations
@@ -14,22 +14,20 @@ import atexit
 import functools
 import logging
 import os
-import statistics
-import sys
 import threading
 import uuid
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from listener_bridge import channels, connections, forks, greenlets, parts
 from listener_bridge import settings as choices
 from listener_bridge.bridge import DETACHED, STOP_LIMIT_S, Bridge
+from listener_bridge.heard import show_log
 from listener_bridge.marks.marks import keep_apart
 from listener_bridge.settings import Settings, WrongSettingError
 from listener_bridge.shuffle_services.choosing import choose
-from listener_bridge.sizes import shown
+from listener_bridge.status import Status, came_of, off, status_of
 from listener_bridge.tap.jvm import CannotTapError
 from listener_bridge.tap.tap import Tap
 
@@ -47,32 +45,11 @@ _STOPPED = (
 ASKED_LIMIT_S = 10.0  #: A coordinator that starts inside a busy driver takes a second or two.
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
-    """How it stands, for people and tests. Numbers count since `attach`."""
-
-    application: str
-    state: str  #: off, connecting, connected, away, refused, detached
-    why: str  #: Why it is off, refused, away, or only observes; empty where nothing is to be said.
-    policy: str  #: As it was chosen at `attach`; what people have set since, `shufflectl apps` tells.
-    address: str
-    store: str  #: Of the embedded coordinator; empty where an address was given.
-    fenced: int = 0
-    busy: int = 0
-    refused: int = 0
-    deleted: int = 0
-    freed_bytes: int = 0
-    failed: int = 0
-    fence_median_ms: float = 0.0
-    unanswered: int = 0
-    dropped: int = 0
-
-
 class Attachment:
     """One attached application, or none where that was not possible. A context manager.
 
-    A block ends what its own `attach` began: where that found the present attachment, as in a function that is called
-    by a program that has attached, it goes on. `detach` ends it for all.
+    At its end a `with` block detaches only what its own `attach` has begun: the attachment goes on if that `attach` had
+    found it, as in a function that is called by a program which has attached. `detach` ends it for all.
     """
 
     def __init__(self, chosen: Settings, why: str, store: str = "") -> None:
@@ -80,19 +57,19 @@ class Attachment:
         self._why = why
         self._store = store
         self._bridge: Bridge | None = None
-        self._attached = 1  # times, by all who were given this one; held by `_LOCK`
+        self._attached = 1  # how often `attach` has given this one, less the blocks that ended; guarded by `_LOCK`
 
     @property
     def application(self) -> str:
-        """Its id in the log; empty where the plugin is off. Another one after the driver was taken for gone."""
+        """Its id in the log; empty where the plugin is off. It changes if the coordinator took the driver for gone."""
         return self._bridge.application if self._bridge is not None else ""
 
     @property
     def token(self) -> str:
         """The application's secret, for `shufflectl --token`; empty where no coordinator has let it in.
 
-        Who asks before the first answer waits for it, `ASKED_LIMIT_S` at the most; where nobody answers, not longer
-        than that is known.
+        Before the coordinator's first answer this waits for it: `ASKED_LIMIT_S` at the most, and no longer than until
+        it is known that none answers.
         """
         return bridge.token if (bridge := self._heard()) is not None else ""
 
@@ -114,27 +91,8 @@ class Attachment:
 
     def status(self) -> Status:
         """How it stands now."""
-        bridge = self._bridge
-        if bridge is None:
-            return Status("", "off", self._why, str(self._settings.policy), "", "")
-        counts, backlog = bridge.executor.counts, bridge.reporter.backlog()
-        return Status(
-            application=self.application,
-            state=_state_of(bridge),
-            why=bridge.client.refused or bridge.client.why_away or self._why,
-            policy=str(self._settings.policy),
-            address=bridge.client.address,
-            store=self._store,
-            fenced=counts.fenced,
-            busy=counts.busy,
-            refused=counts.refused,
-            deleted=counts.deleted,
-            freed_bytes=counts.freed_bytes,
-            failed=counts.failed,
-            fence_median_ms=statistics.median(counts.fence_ms or [0.0]),
-            unanswered=backlog.unanswered,
-            dropped=backlog.dropped,
-        )
+        bridge, policy = self._bridge, str(self._settings.policy)
+        return off(self._why, policy) if bridge is None else status_of(bridge, policy, self._store, self._why)
 
     def __enter__(self) -> Attachment:
         return self
@@ -153,8 +111,8 @@ class Attachment:
 
 
 _ATTACHED: dict[tuple[str, int], Attachment] = {}
-"""Spark's application id, and when it began -> who listens to it, kept although nobody else holds it: two would fence
-for two logs. A driver may give each of its contexts the same id."""
+"""Spark's application id and start time -> its attachment. Kept here even if the program drops it: a second attachment
+would fence for a second log. The time is part of the key since a driver may give all its contexts the same id."""
 _RUNNING: dict[Bridge, Attachment] = {}
 _LOCK = threading.Lock()
 
@@ -167,7 +125,7 @@ def attach(spark: SparkSession, **overrides: object) -> Attachment:
     wrong, and nothing else ever.
     """
     _check(spark, overrides)
-    _show_log()
+    show_log()
     try:
         return _attach(spark, overrides)
     except (WrongSettingError, CannotTapError) as error:
@@ -178,7 +136,7 @@ def attach(spark: SparkSession, **overrides: object) -> Attachment:
 
 
 def _check(spark: SparkSession, overrides: dict[str, object]) -> None:
-    """The caller's own mistakes are the caller's to see. What is right beside what the conf says is none."""
+    """Raises for overrides that are wrong, alone and also together with the conf."""
     try:
         choices.read({}, overrides)
     except WrongSettingError:
@@ -192,7 +150,7 @@ def _check(spark: SparkSession, overrides: dict[str, object]) -> None:
 
 
 def _is_stopped(spark: SparkSession) -> bool:
-    """Whatever has failed then has failed of that, in words of py4j's or the JVM's."""
+    """Whether the context is stopped: then that is why something has failed, whatever py4j or the JVM says."""
     context = getattr(spark, "_sc", None)
     return context is not None and getattr(context, "_jsc", context) is None
 
@@ -233,7 +191,7 @@ def _going_on(which: tuple[str, int]) -> Attachment | None:
 
 
 def _open(spark: SparkSession, chosen: Settings) -> Attachment:
-    """What it has begun is undone where it fails: whoever attaches again finds nothing of it."""
+    """Begins an attachment. If that fails everything is undone, so that `attach` can be tried again."""
     bridge, attached = _put_together(spark, chosen)
     try:
         bridge.reporter.knows_conf(_conf_of(spark))
@@ -248,7 +206,7 @@ def _open(spark: SparkSession, chosen: Settings) -> Attachment:
 
 
 def _put_together(spark: SparkSession, chosen: Settings) -> tuple[Bridge, Attachment]:
-    """Everything that there is to start. Where one part cannot be made, those before it are let go of again."""
+    """Makes all parts. If one cannot be made, those before it are closed again."""
     with ExitStack() as undo:
         tap = Tap.open(spark, prompt_bytes=chosen.patient_below_bytes)
         undo.callback(tap.close)
@@ -306,46 +264,13 @@ def _announce(attached: Attachment, chosen: Settings) -> None:
 
 
 def _take_leave(status: Status) -> None:
-    """What came of it; who wonders whether anything has happened at all need ask nobody."""
-    came_of_it = "nothing was deleted early"
-    if status.deleted:
-        many = f"{status.deleted} shuffle{'' if status.deleted == 1 else 's'}"
-        came_of_it = f"{many} deleted early, {shown(status.freed_bytes)} freed"
-    log.info("ended: application %s, policy %s, %s", status.application, status.policy, came_of_it)
+    log.info("ended: application %s, policy %s, %s", status.application, status.policy, came_of(status))
 
 
 def _off(why: str) -> Attachment:
     why = " ".join(line.strip() for line in why.splitlines() if not line.startswith("\tat "))  # a trace of the JVM's
     log.warning("off, the job runs as without the plugin: %s", why)
     return Attachment(Settings(enabled=False), why)
-
-
-def _state_of(bridge: Bridge) -> str:
-    if bridge.is_stopped.is_set():
-        return "detached"
-    if bridge.client.refused:
-        return "refused"
-    if bridge.client.address:
-        return "connected"
-    return "away" if bridge.client.is_away else "connecting"
-
-
-def _show_log() -> None:
-    """A program that has not set up logging would not see our few lines."""
-    if not log.hasHandlers():
-        handler = _Unheard(sys.stderr)
-        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s shuffle lifecycle: %(message)s"))
-        log.addHandler(handler)
-        log.setLevel(logging.INFO)
-
-
-class _Unheard(logging.StreamHandler):  # type: ignore[type-arg] # only from Python 3.11 on
-    """Shows what nobody else does: a program that sets up logging later shows our lines itself."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        if not logging.getLogger().handlers:
-            self.stream = sys.stderr  # what it is now: a program may have turned it elsewhere for a while
-            super().emit(record)
 
 
 def _before_a_fork() -> None:
