@@ -1,4 +1,4 @@
-"""How what was missed came to be let go.
+"""How generations that were missed came to be deleted.
 
 Responsible for the chain of events from the expiry to the miss and no further, for who missed it, and for what
 writing it again took.
@@ -26,7 +26,7 @@ from replay.premature.values import Cause
 from replay.simulate.fetching import Readings
 from replay.telling import CHOSEN
 
-#: What is told between the expiry and the miss, as it came.
+#: The events between the expiry and the miss that are told.
 _Step: TypeAlias = e.HoldChanged | e.FenceRefused | e.GenerationFenced | e.GenerationDeleted
 
 
@@ -42,14 +42,14 @@ class Miss:
     call_site: str = ""
     missed: e.Recorded | None = None
     missed_by: str = ""
-    job: JobId | None = None  #: That misses it.
-    job_ms: int = 0  #: When that began.
+    job: JobId | None = None  #: The job that misses it.
+    job_ms: int = 0  #: When that job began.
     rewritten_ms: int = 0  #: Task time of the stage attempts that wrote it again, whose outputs were left.
 
 
 @dataclass(slots=True)
 class Missed:
-    """Hears which generations were missed."""
+    """Collects which generations were missed, from a log that goes by."""
 
     ids: set[ShuffleId] = field(default_factory=set)
 
@@ -61,7 +61,7 @@ class Missed:
 
 @dataclass(slots=True)
 class Beforehand:
-    """Hears what a trial has to know of the whole run before it begins."""
+    """Collects what a trial has to know of the whole run before it begins."""
 
     ran: Numbers = field(default_factory=Numbers)
     readings: Readings = field(default_factory=Readings)
@@ -82,7 +82,7 @@ class Beforehand:
 
 @dataclass(slots=True)
 class Heard:
-    """Hears how those came to be let go that were missed."""
+    """Collects how the missed generations came to be deleted, from a log that goes by once more."""
 
     missed: frozenset[ShuffleId]
     state: State = field(default_factory=empty)
@@ -126,7 +126,7 @@ class Heard:
         self.going.pop(event.shuffle_id, None)
 
     def _refused(self, recorded: e.Recorded, event: e.FenceRefused) -> None:
-        """It is kept, or its fence is asked for again."""
+        """It is kept, so that the expiry is over; or its fence will be asked for again."""
         (self._taken_back if event.keep else self._goes_on)(recorded, event)
 
     def _goes_on(self, recorded: e.Recorded, event: _Step) -> None:

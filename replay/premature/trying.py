@@ -61,7 +61,7 @@ def _pin(app_shuffle: AppShuffle) -> _Change:
 
 
 class Trial:
-    """The recorded run, and what becomes of it with each change and with none, all at once as the log goes by."""
+    """Runs the record as it is, once without a change, and once with each change, all at once while the log goes by."""
 
     def __init__(self, heard: Heard) -> None:
         self._misses = heard.misses
@@ -73,7 +73,7 @@ class Trial:
         self._of_job: dict[JobId | None, list[Miss]] = {}
         for miss in heard.misses:
             self._of_job.setdefault(miss.job, []).append(miss)
-        self._left: dict[_Change, Counter[AppShuffle]] = {}  #: What is still missed with each.
+        self._left: dict[_Change, Counter[AppShuffle]] = {}  #: How often each app shuffle is missed with it.
         self._now_ms = 0
         ran, behind = heard.beforehand.ran, heard.beforehand.readings.behind
         self._dearest = _dearest(heard.misses)
@@ -108,7 +108,7 @@ class Trial:
             run.take(fact)
 
     def _count(self, fact: Fact) -> None:
-        """What writing what was missed takes."""
+        """Measures what it takes to write the missed app shuffles."""
         command = fact.command
         if isinstance(command, c.RegisterApplication):
             self._costs.slots = slots_of(command.driver.master)
@@ -116,8 +116,11 @@ class Trial:
             self._costs.hear([fact])
 
     def _advice_on(self, miss: Miss) -> tuple[Advice, ...]:
-        """What keeps it; what holds least first. Of what the same job misses too: where this is written again only for
-        that one, what keeps that one keeps both. One pin and one grace, where none of its own is as good."""
+        """Changes with which it is not missed, those that hold least first.
+
+        Changes for other app shuffles that the same job misses are among them: if this one is written again only for
+        such a one, what keeps that one keeps both. Of these one pin and one grace, if none of its own is as good.
+        """
         own = self._keeping(miss.app_shuffle, self._changes(miss))
         further = self._keeping(miss.app_shuffle, self._of_others(miss))
         told = list(own.values())
@@ -128,14 +131,14 @@ class Trial:
         return tuple(sorted(told, key=lambda one: (one.extra_byte_seconds, one.change)))
 
     def _of_others(self, miss: Miss) -> Iterable[_Change]:
-        """What is tried for what the same job misses; for one that none of its own is tried for, all there is."""
+        """Changes tried for others that the same job misses; every change, if none of its own is tried."""
         if miss.app_shuffle not in self._dearest:
             return self._tried
         others = self._of_job[miss.job] if miss.job is not None else ()
         return (change for other in others for change in self._changes(other))
 
     def _keeping(self, app_shuffle: AppShuffle, changes: Iterable[_Change]) -> dict[_Change, Advice]:
-        """Those of these that keep it."""
+        """Those of these changes with which it is not missed."""
         tried = ((change, self._advice(change, app_shuffle)) for change in dict.fromkeys(changes))
         return {change: advice for change, advice in tried if advice is not None}
 
@@ -159,7 +162,7 @@ class Trial:
 
 
 def _dearest(misses: Iterable[Miss]) -> frozenset[AppShuffle]:
-    """Those that took the most task time to write again; of equals those that were missed first."""
+    """The app shuffles that took the most task time to write again; of equals those that were missed first."""
     again_ms: Counter[AppShuffle] = Counter()
     for miss in misses:
         again_ms[miss.app_shuffle] += miss.rewritten_ms
@@ -167,7 +170,7 @@ def _dearest(misses: Iterable[Miss]) -> frozenset[AppShuffle]:
 
 
 def _graces(miss: Miss) -> Iterator[_Change]:
-    """Until the job that misses it began, and until it was missed."""
+    """Grace periods that last until the job which misses it began, and until it was missed."""
     missed_ms = miss.missed.time_ms if miss.missed is not None else miss.expired_ms
     for until_ms in sorted({miss.job_ms, missed_ms}):
         grace_s = -(-(until_ms - miss.expired_ms + 1) // _SECOND_MS)
@@ -191,7 +194,7 @@ def _is_no_worse(one: Advice, other: Advice) -> bool:
 
 @dataclass(slots=True)
 class _Otherwise:
-    """The recorded run with a change; a simulated driver answers, since what was recorded may never be asked."""
+    """The recorded run with a change. A simulated driver answers: the recorded one was asked other things."""
 
     to_pin: AppShuffle | None
     run: Otherwise
@@ -203,7 +206,7 @@ class _Otherwise:
         return cls(change.pinned, Otherwise(change.policy, Driver(Pace()), Rewriter(ran, behind), ledger.hear), ledger)
 
     def take(self, fact: Fact) -> None:
-        """One more; what is to be pinned is pinned as soon as it is announced."""
+        """The next fact. The app shuffle to pin is pinned as soon as it is announced."""
         self.run.take(fact)
         lineage: Any = getattr(fact.command, "lineage", ()) if self.to_pin is not None else ()
         if any(told.app_shuffle == self.to_pin for told in lineage):

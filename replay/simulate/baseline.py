@@ -1,16 +1,16 @@
-"""What no policy would have held: nothing deleted early, and nothing held that nobody reads.
+"""The two bounds of every policy: what Spark alone holds, and what an oracle would have held.
 
-Responsible for the two bounds that every policy lies between which has nothing written again: Spark alone, which keeps
-a shuffle until its own cleaner or the end takes it, and an oracle, which deletes it when its last reader is done. A
-policy that deletes too early may hold less than the oracle, and has paid for it. Refuses to know generations.
-Invariant: both are read from what was reported, not from what was decided, so they are the same for every policy.
+Responsible for both. Spark alone keeps a shuffle until its own cleaner, or the end of the application, takes it; the
+oracle deletes it when its last reader has completed. A policy that has nothing written again lies between them; one
+that deletes too early may hold less than the oracle, and pays for that by writing again. Refuses to know generations.
+Invariant: both are read from what was reported, and not from what was decided: they are the same for every policy.
 
-What a run wrote again because its own policy had deleted it counts as one life: nobody would have had to write it, or
-to read anything for it.
+If a run wrote a shuffle again because its own policy had deleted it, that counts as one life: without the deletion
+nobody would have written it again, or read anything for that.
 
-When a map stage ends, what it read and what it wrote are on disk together, and the log has one time for both. So at the
-peak counts what comes within a millisecond before what goes within it, and also what nobody reads, at the moment when
-it was written: no run holds less than that.
+When a map stage ends, what it read and what it wrote are on disk together, and the log has one time for both. So for
+the peak what comes within a millisecond counts before what goes in it. A shuffle that nobody reads counts at the moment
+when it was written: no run holds less than that.
 """
 
 # Every row of a table takes what the table hands it.
@@ -33,11 +33,11 @@ from replay.units import left
 
 @dataclass(slots=True)
 class _Lived:
-    """One life on disk: how many bytes, each from when on. ``available``: of its outputs; None: all."""
+    """One life on disk. ``steps``: times and the bytes held from then on. ``available``: outputs left; None: all."""
 
     steps: list[tuple[int, int]]
     last_used_ms: int
-    whole_bytes: int | None  #: When it was complete last.
+    whole_bytes: int | None  #: Its bytes when it was complete last; None: it never was.
     available: int | None = None
 
     @property
@@ -45,7 +45,7 @@ class _Lived:
         return self.steps[-1][1]
 
     def spans(self, until_ms: int) -> Iterator[tuple[int, int, int]]:
-        """From when, until when, how many bytes; none of it after this time, and each where the last one ends."""
+        """Spans that follow one another: from when, until when, how many bytes. The last one ends at ``until_ms``."""
         for (since_ms, held), (next_ms, _) in pairwise([*self.steps, (until_ms, 0)]):
             if since_ms <= until_ms:
                 yield since_ms, min(next_ms, until_ms), held
@@ -88,7 +88,7 @@ class Bound:
 
 @dataclass(slots=True)
 class Baseline:
-    """Listens to facts."""
+    """Adds up a run, fact by fact."""
 
     never: Bound = field(default_factory=Bound)  #: Spark alone.
     oracle: Bound = field(default_factory=Bound)
@@ -99,7 +99,7 @@ class Baseline:
     _ended: bool = False
 
     def hear(self, fact: Fact) -> None:
-        """One more has gone by."""
+        """The next fact."""
         self._maps.update((lineage.app_shuffle, lineage.maps) for lineage in lineage_in(fact.command))
         rule = _HEARD.get(type(fact.command))
         if rule is not None:
@@ -108,7 +108,7 @@ class Baseline:
             self._readings.hear(fact.command)
 
     def close(self, now_ms: int) -> None:
-        """That was all. Of a run that has not ended, who reads reads on: at least what does not lie behind caches."""
+        """The record has ended. If the run has not, its attempts read on, at least what is not cached for them."""
         for stage in () if self._ended else self._readings.reading_on():
             self._use(stage, caches.direct(stage), now_ms)
         for app_shuffle in list(self._lives):
@@ -130,7 +130,7 @@ class Baseline:
             self._write(stage.writes, command.shuffle_bytes_written, fact.time_ms, not command.failure)
 
     def _use(self, stage: Submitted, read: Iterable[AppShuffle], now_ms: int) -> bool:
-        """Until now the attempt has read these; False: it would not have run."""
+        """Notes that an attempt has read these until now. False: without a recorded deletion it would not have run."""
         if stage.stage in self._again and stage.writes in self._lives:
             return False
         for app_shuffle in read:
@@ -139,7 +139,7 @@ class Baseline:
         return True
 
     def _write(self, app_shuffle: AppShuffle, written_bytes: int, now_ms: int, whole: bool) -> None:
-        """What a failed attempt wrote is there too; it is needed by the one that makes it whole."""
+        """Adds what an attempt wrote; also a failed one, whose outputs the attempt that completes them needs."""
         known = self._lives.get(app_shuffle)
         if known is None:
             self._lives[app_shuffle] = _Lived([(now_ms, written_bytes)], now_ms, written_bytes if whole else None)
@@ -176,10 +176,10 @@ class Baseline:
 
 @dataclass(slots=True)
 class Costs:
-    """What it took to write each app shuffle: run time of its tasks; where nobody measured it, wall time by slots.
+    """How long it took to write each app shuffle: its tasks' run time; if that was not measured, wall time by slots.
 
-    Of one that was written again as a whole, what it took then: its first time may have waited for workers to start.
-    ``slots``: tasks that can run at once; with one, what is told is the least that it can have been.
+    Of an app shuffle that was written again as a whole the last time counts: the first one may have waited for workers
+    to start. ``slots``: how many tasks can run at once; with 1 the result is a lower bound.
     """
 
     slots: int = 1
@@ -189,7 +189,7 @@ class Costs:
     _running: dict[StageAttempt, tuple[int, c.ReportStageSubmitted]] = field(default_factory=dict)
 
     def hear(self, facts: Iterable[Fact]) -> None:
-        """All of a run."""
+        """The facts of a run, in order; may be called again with those that follow."""
         for fact in facts:
             command = fact.command
             if isinstance(command, c.ReportStageSubmitted) and command.writes is not None:

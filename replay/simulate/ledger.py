@@ -1,8 +1,8 @@
-"""What was held, and what became of it.
+"""What generations held over time, and what became of them.
 
 Responsible for the life of every generation in a simulated log, for bytes held over time, and for what premature
-deletions cost. Refuses to decide. Invariant: all is read from the log; a generation holds what each attempt of its map
-stage wrote from the attempt's end, from its fence on what that found, until that is gone.
+deletions cost. Refuses to decide. Invariant: all is read from the log. A generation holds what each attempt of its map
+stage has written, from the attempt's end on; and from its fence on the bytes that the fence found, until it is gone.
 """
 
 # Every row of a table takes what the table hands it.
@@ -29,8 +29,8 @@ class _Held:
     shuffle_id: ShuffleId
     app_shuffle: AppShuffle
     bytes: int = 0
-    whole_bytes: int = 0  #: Before outputs were lost, until it is complete again.
-    anew: bool = False  #: The last attempt wrote all of it, whatever failed ones had written.
+    whole_bytes: int = 0  #: Its bytes before outputs were lost, until it is complete again; else 0.
+    anew: bool = False  #: Its last attempt has written all outputs, also those that failed attempts had written.
     written_ms: int | None = None
     last_read_ms: int | None = None
     expired_ms: int | None = None
@@ -52,7 +52,7 @@ class _Missed:
 
 @dataclass(slots=True)
 class Ledger:
-    """Listens to a log. Without ``keeps_lives`` it forgets what is gone and can no longer be missed."""
+    """Adds up a log, event by event. Without ``keeps_lives`` it forgets generations that are gone and cleaned."""
 
     keeps_lives: bool = True
     held_bytes: int = 0
@@ -63,9 +63,9 @@ class Ledger:
     _byte_ms: int = 0
     _held: dict[ShuffleId, _Held] = field(default_factory=dict)
     _call_sites: dict[AppShuffle, str] = field(default_factory=dict)
-    _maps: dict[AppShuffle, int] = field(default_factory=dict)  #: Tasks that write all of it.
-    _anew: set[StageAttempt] = field(default_factory=set)  #: Write all of theirs.
-    _born: dict[AppShuffle, list[_Held]] = field(default_factory=dict)  #: Not cleaned yet; where lives are not kept.
+    _maps: dict[AppShuffle, int] = field(default_factory=dict)  #: How many tasks write all of it.
+    _anew: set[StageAttempt] = field(default_factory=set)  #: Running attempts that write all outputs.
+    _born: dict[AppShuffle, list[_Held]] = field(default_factory=dict)  #: Until cleaned; without ``keeps_lives`` alone.
     _reading: dict[StageAttempt, list[ShuffleId]] = field(default_factory=dict)
     _readings: Readings = field(default_factory=Readings)
     _writing: dict[StageAttempt, ShuffleId] = field(default_factory=dict)
@@ -73,14 +73,14 @@ class Ledger:
     _open_miss: dict[AppShuffle, _Missed] = field(default_factory=dict)
 
     def hear(self, log: Iterable[e.Recorded]) -> None:
-        """More of it has gone by."""
+        """The next events of the log."""
         for recorded in log:
             rule = _HEARD.get(type(recorded.event))
             if rule is not None:
                 rule(self, recorded.time_ms, recorded.event)
 
     def close(self, now_ms: int) -> None:
-        """The log is over; what is still held is held up to here."""
+        """The log has ended: what is held then counts as held until this time."""
         self._pass(now_ms)
 
     @property
@@ -150,7 +150,7 @@ class Ledger:
         self._writing[event.writer] = event.shuffle_id
 
     def _hold(self, now_ms: int, held: _Held, bytes_: int) -> None:
-        """So much from here on, where it is still there."""
+        """From now on the generation holds so many bytes, if it is not gone."""
         if held.gone_ms is None:
             self._pass(now_ms)
             self.held_bytes += bytes_ - held.bytes

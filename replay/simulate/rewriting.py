@@ -1,8 +1,8 @@
 """What a run would have had to write again.
 
-Responsible for the stages that Spark runs where a stage reads what was deleted, which the recorded run did not show
-since nothing was deleted in it. Refuses to know policies. Invariant: what is written again stands before its reader,
-deepest first, from what is gone up to what the stage reads; what is there is read, not written.
+Responsible for the map stages that Spark would have run because a stage reads what was deleted; the recorded run does
+not show them, since there it was not deleted. Refuses to know policies. Invariant: what is written again comes before
+its reader, the deepest inputs first; what is there is read, and not written again.
 """
 
 from __future__ import annotations
@@ -19,33 +19,35 @@ from replay.simulate.fetching import went_behind
 
 @dataclass(slots=True)
 class Rewriter:
-    """Finds what is missing, and names stages that were listed and skipped for it."""
+    """Finds what has to be written again, and gives each writing the id of a stage that was listed and skipped."""
 
     ran: Container[StageId]  #: Stages that ran in the record.
     behind: Container[StageAttempt] = frozenset()  #: Attempts that read behind their caches too, by the record.
     weights: dict[AppShuffle, int] = field(default_factory=dict)  #: Bytes that each held when it was complete last.
-    _taken: set[StageId] = field(default_factory=set)  #: Stages that stand for one that would have run.
-    _unlisted: int = 0
+    _taken: set[StageId] = field(
+        default_factory=set
+    )  #: Skipped stages whose ids were given to one that would have run.
+    _unlisted: int = 0  #: How many had to be given an id that no stage has.
 
     @classmethod
     def of(cls, commands: Iterable[c.Command | None]) -> Rewriter:
-        """One for the run of which these were all reports."""
+        """For a run, from all its reports."""
         told = list(commands)
         return cls({one.stage.stage for one in told if isinstance(one, c.ReportStageSubmitted)}, went_behind(told))
 
     def weigh(self, state: State, app_shuffle: AppShuffle, anew_bytes: int | None = None) -> None:
-        """It is complete: to write it again takes what all attempts wrote, failed ones too; where the last one has
-        written all of it ``anew``, what that wrote."""
+        """Notes how many bytes it takes to write a complete app shuffle again: what all its attempts wrote, failed ones
+        too; or ``anew_bytes``, if its last attempt has written all of it anew."""
         generation = state.current(app_shuffle)
         if generation is not None and generation.complete:
             self.weights[app_shuffle] = anew_bytes or generation.bytes
 
     def forget(self, app_shuffle: AppShuffle) -> None:
-        """Nothing can read it again."""
+        """Spark has cleaned it: nothing can read it again."""
         self.weights.pop(app_shuffle, None)
 
     def before(self, state: State, command: c.ReportStageSubmitted) -> Iterator[list[c.Command]]:
-        """What has to be done before the stage can run: one list of commands a map stage."""
+        """What has to be reported before the stage: for each app shuffle that is written again, a list of commands."""
         reads = command.reads if command.stage in self.behind else caches.direct(command)
         for app_shuffle in missing(state, reads):
             yield list(self._write(state, app_shuffle, command.stage.stage))
@@ -80,7 +82,7 @@ def _listed(job: Job | None) -> Iterator[StageId]:
 
 
 def missing(state: State, reads: Iterable[AppShuffle]) -> list[AppShuffle]:
-    """What of these is gone, and what is gone behind it; what is to be written first stands first."""
+    """Those of these that are gone, and what is gone behind them, in the order in which it has to be written."""
     found: list[AppShuffle] = []
     seen: set[AppShuffle] = set()
     to_see = [(read, False) for read in reversed(list(reads))]

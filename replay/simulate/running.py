@@ -1,8 +1,9 @@
 """Driving the core through a recorded run.
 
-Responsible for carrying out what was reported, in order: as it was recorded, with the outcomes and moments that were
-recorded; or otherwise, under another policy, with a simulated driver. Refuses to decide (the core does) and to count
-(the ledgers do). Invariant: as recorded, not one event is decided that the core does not decide from what was reported.
+Responsible for giving the core what was reported, in order: `as_recorded`, with the outcomes and ticks of the record;
+or `Otherwise`, under another policy, with a simulated driver in the place of the recorded one. Refuses to decide (the
+core does) and to count (the ledgers do). Invariant: as recorded, every event is decided by the core from what was
+reported.
 """
 
 # Every row of a table takes what the table hands it.
@@ -29,7 +30,7 @@ Hear = Callable[[list[e.Recorded]], None]
 
 
 def as_recorded(facts: Iterable[Fact], hear: Hear) -> None:
-    """Everything at its place: ticks and outcomes too."""
+    """Carries out a record as it is, ticks and outcomes included. ``hear`` gets the events of each command."""
     run = AsRecorded(hear)
     for fact in facts:
         run.take(fact)
@@ -37,13 +38,13 @@ def as_recorded(facts: Iterable[Fact], hear: Hear) -> None:
 
 @dataclass(slots=True)
 class AsRecorded:
-    """The same, fact by fact."""
+    """`as_recorded`, fact by fact."""
 
     hear: Hear
     core: Core = field(default_factory=Core)
 
     def take(self, fact: Fact) -> None:
-        """One more."""
+        """Carries out one fact."""
         if fact.command is not None:
             self.hear(self.core.carry_out(fact.command, fact.time_ms))
         elif fact.event is not None:
@@ -52,7 +53,7 @@ class AsRecorded:
 
 @dataclass(slots=True)
 class Otherwise:
-    """The same run under another policy."""
+    """The recorded run under another policy: what was reported is changed where it followed from the recorded one."""
 
     policy: Policy | None
     driver: Driver
@@ -63,17 +64,17 @@ class Otherwise:
     core: Core = field(default_factory=Core)
     now_ms: int = 0
     _skipped: set[StageId] = field(default_factory=set)  #: Stages that would not have run.
-    _short: set[StageAttempt] = field(default_factory=set)  #: Wrote a part; here there is nothing to add it to.
-    _maps: dict[StageAttempt, c.ReportStageSubmitted] = field(default_factory=dict)
+    _short: set[StageAttempt] = field(default_factory=set)  #: Attempts that wrote a part of what here is all gone.
+    _maps: dict[StageAttempt, c.ReportStageSubmitted] = field(default_factory=dict)  #: Of map stages, while they run.
 
     def run(self, facts: Iterable[Fact]) -> None:
-        """From the first fact to the last; what would happen after it is not known."""
+        """Carries out all facts. It ends with the last one: what would have happened after it is not known."""
         for fact in facts:
             self.take(fact)
         self.close()
 
     def take(self, fact: Fact) -> None:
-        """One more fact, and what has become due by then."""
+        """Carries out what has become due by the time of the fact, then the fact."""
         self.now_ms = max(self.now_ms, fact.time_ms)
         self._pass_time()
         if fact.kind in (Kind.FACT, Kind.ASKED) and fact.command is not None:
@@ -81,31 +82,26 @@ class Otherwise:
             rule(self, fact, fact.command)
 
     def close(self) -> None:
-        """That was the last one."""
+        """Carries out what has become due by the last fact."""
         self._pass_time()
 
-    def _do(self, command: c.Command, now_ms: int | None = None) -> None:
+    def _do(self, command: c.Command, now_ms: int | None = None) -> bool:
+        """Has the core decide a command; answers whether that gave an event."""
         log = self.core.carry_out(command, self.now_ms if now_ms is None else now_ms)
         self.driver.hear(log)
         self.hear(log)
+        return bool(log)
 
     def _pass_time(self) -> None:
-        """The driver's answers and what is due, in the order of their times, up to now."""
+        """Carries out the driver's answers and the ticks that are due up to now, in the order of their times."""
         while True:
             answer_ms, due_ms = self.driver.due_ms, self.core.due_ms
             if answer_ms is not None and answer_ms <= self.now_ms and (due_ms is None or answer_ms <= due_ms):
                 answer = self.driver.answer(self.state)
                 if answer is not None:
                     self._do(answer, answer_ms)
-            elif due_ms is None or due_ms > self.now_ms or not self._tick(due_ms):
+            elif due_ms is None or due_ms > self.now_ms or not self._do(c.Tick(), due_ms):
                 return
-
-    def _tick(self, due_ms: int) -> bool:
-        """Whether it changed anything."""
-        log = self.core.carry_out(c.Tick(), due_ms)
-        self.driver.hear(log)
-        self.hear(log)
-        return bool(log)
 
     @property
     def state(self) -> State:
@@ -148,14 +144,14 @@ class Otherwise:
         self._do(command)
 
     def _would_not_run(self, fact: Fact, command: c.ReportStageSubmitted) -> bool:
-        """It ran because of a deletion, and here the data are there, or what its job needed them for is."""
+        """Whether it ran only because of a recorded deletion: here its output is there, or no job needs it."""
         again = fact.again or command.stage.stage in self._skipped
         if not again or command.writes is None:
             return False
         return is_intact(self.state, command.writes) or not self._is_wanted(command.writes, command.stage.stage)
 
     def _is_wanted(self, app_shuffle: AppShuffle, stage: StageId) -> bool:
-        """Whether a job that lists the stage comes to the shuffle from its end, past what is gone."""
+        """Whether a job that lists the stage needs the app shuffle, directly or for something that is gone."""
         jobs = [job for job in self.state.jobs.values() if job.lists(stage)]
         ends = [(*job.reads, *(() if job.writes is None else (job.writes,))) for job in jobs]
         return not jobs or any(app_shuffle in missing(self.state, end) for end in ends)
@@ -177,7 +173,7 @@ class Otherwise:
             self.rewriter.weigh(self.state, stage.writes, anew_bytes)
 
     def _ask(self, fact: Fact, command: c.GetShuffleId) -> None:
-        """Who asks about what is not there runs into it when its stage is submitted."""
+        """A reader that asks for what is gone here is left out: its stage, when submitted, has it written again."""
         if command.stage.stage in self._skipped and command.stage not in self.state.attempts:
             return
         if command.write and fact.again and is_intact(self.state, command.app_shuffle):
@@ -186,12 +182,12 @@ class Otherwise:
             self._do(command)
 
     def _missing(self, fact: Fact, command: c.ReportMissing) -> None:
-        """What was really lost; generations have other numbers here."""
+        """Losses that are not of our making. Without the shuffle id: generations have other ids here."""
         if not fact.again:
             self._do(replace(command, shuffle_id=ShuffleId(0)))
 
     def _disk(self, fact: Fact, command: c.ReportDisk) -> None:
-        """What is held here and was not in the record, or the other way round, is on the disks or is not."""
+        """The disk's use, changed by what is held here and was not in the record, or the other way round."""
         held = sum(generation.bytes for generation in self.state.generations.values())
         others = sum(disk.disk != command.disk for disk in self.state.meta.disks)
         capacity = command.used_bytes + command.free_bytes
@@ -199,7 +195,7 @@ class Otherwise:
         self._do(replace(command, used_bytes=used, free_bytes=capacity - used))
 
     def _resync(self, fact: Fact, command: c.Resync) -> None:
-        """What was not there because of the recorded policy may be there under this one, and the other way round."""
+        """What the recorded policy had deleted may be there under this one, and the other way round."""
         stages = tuple(stage for stage in command.stages if stage.stage.stage not in self._skipped)
         self._do(replace(command, stages=stages, outputs=tuple(map(self._there, command.outputs))))
 
