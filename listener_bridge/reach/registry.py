@@ -3,9 +3,9 @@
 Responsible for: taking a weak reference to each handle when it is made, and where in the program that was; finding
 those made before; keeping the handle of a half-consumed iterator as long as the iterator lives.
 Refuses to know: which of them the program can still use (`handles`).
-Invariant: the program notices nothing: a handle dies when it would have died, except behind an iterator that goes on
-submitting jobs; what runs when one dies is a single append that takes no lock, and for an iterator a single pop. A
-handle that is not known here only makes the look keep more.
+Invariant: the program notices nothing. A handle dies when it would have died, unless a half-consumed iterator over it
+goes on submitting jobs. When a handle dies only one append runs, and when an iterator dies only an append and a pop,
+without a lock. A handle that is not known here makes looks keep more, and nothing else.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ Handle: TypeAlias = Any
 """An RDD or a DataFrame: this module knows no more of it than its class."""
 
 SITE_FRAMES = 40
-"""How far up the stack the program's own line is looked for."""
+"""In so many frames, from the innermost outwards, the program's own line is looked for."""
 TIDY_ABOVE = 1000
-"""How many dead references may wait before the next handle that is made clears them away."""
+"""When more dead references than that wait, the next handle that is made has them removed."""
 
 
 class Kept(weakref.ref):  # type: ignore[type-arg]
-    """A weak reference that remembers where its handle was made. The line is worked out when somebody asks."""
+    """A weak reference that remembers where its handle was made, as code and instruction: the line costs more."""
 
     __slots__ = ("_site", "at", "code")
     code: CodeType | None
@@ -41,7 +41,7 @@ class Kept(weakref.ref):  # type: ignore[type-arg]
 
     @property
     def site(self) -> str:
-        """As "pagerank.py:41"; empty where it is not known. Every look asks again."""
+        """As "pagerank.py:41"; empty where it is not known. Worked out once, since every look asks."""
         try:
             return self._site
         except AttributeError:
@@ -157,12 +157,12 @@ class Registry:
             pass
 
     def _let_go(self, finished: weakref.ref[Any]) -> None:
-        """An iterator has died, and its handle with it: where no shuffle is, no look comes to let it go."""
+        """Drops the handle of an iterator that has died, at once: without a candidate no look would come to do it."""
         self._finished.append(finished)
         self._read_out.pop(id(finished), None)
 
     def _forget_read_out(self) -> None:
-        """Iterators that have come to their end submit no more jobs, though somebody may have them still."""
+        """Drops the handles of iterators that are exhausted, though somebody may still hold them."""
         for key, (reference, _) in list(self._read_out.items()):
             if _is_at_its_end(reference()):
                 self._read_out.pop(key, None)
@@ -180,7 +180,7 @@ class Registry:
         self._undo.append(undo)
 
     def _tidy(self) -> None:
-        """Forget what has died. From any thread: each entry is taken by one of them."""
+        """Removes what has died. Any thread may call it: each entry is taken by one of them."""
         for dead, table in ((self._gone, self._kept), (self._finished, self._read_out)):
             while dead:
                 try:

@@ -4,8 +4,8 @@ Responsible for: which frames are read; reading them twice; saying nothing where
 Refuses to know: what the objects are, and what is done with the answer.
 Invariant: nothing of the program is changed, kept or imported; every doubt makes a name live.
 
-Names die in frames of the program's own code alone, and never in the thread that reads. A frame that is not running (a
-suspended generator's, a traceback's) is not reached: what it holds lives.
+Only names in frames of the program's own code can be dead, and none in the thread that reads. A frame that is not
+running (a suspended generator's, a traceback's) is not read: what it holds counts as alive.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ MONITORING_TOOLS = 6
 
 
 def _compiles() -> bool:
-    """Whether code may run that was compiled at run time (since 3.14), and lend more than its bytecode says."""
+    """Whether machine code made at run time may run (since 3.14), which may borrow more than its bytecode says."""
     jit: Any = getattr(sys, "_jit", None)
     return jit is not None and bool(jit.is_enabled())
 
@@ -79,7 +79,7 @@ def dead_references(is_own: IsOwn, wanted: Wanted | None = None) -> Dead:
         second = _reading(is_own, lambda code: analyses.get(id(code)), namespace)
         if _is_watched():
             return Dead()
-        # What is equal was not torn: names and what they hold are compared too, since a loop comes back to its place.
+        # Names and what they hold are compared too, since a loop comes back to the same place.
         if second is None or first != second:
             return Dead(moved=True)
         by_name = _called_by_name(namespace, running, second) if survey.globals_alive is not None else {}
@@ -121,16 +121,16 @@ def _is_watched() -> bool:
 
 
 def _frames() -> Iterator[FrameType]:
-    """The frames of all threads but this one, of which as few as can be are in hand at a time."""
+    """The frames of all threads but this one, with as few references held at a time as possible."""
     frames = other_frames()
     while frames:
         yield from outwards(frames.popitem()[1])
 
 
 def _running_code(is_own: IsOwn, namespace: Namespace | None) -> list[Running]:
-    """The program's, and what has its main module's globals.
+    """The code that runs which is the program's, or has its main module's globals.
 
-    Without the frames: analyses take time, and nobody's variables are to be kept for it.
+    Code and no frames: analysing takes time, for which no frame's variables are to be kept alive.
     """
     there = seen()
     codes_of = {frame.frame: frame.f_code for frame in there}
@@ -147,7 +147,7 @@ def _running(frame: Seen, outer: CodeType | None, is_own: bool, is_main: bool) -
 def _reading(
     is_own: IsOwn, known: Callable[[CodeType], Analysis | None], namespace: Namespace | None
 ) -> list[Stood] | None:
-    """None: code runs that is not known."""
+    """Where the program's frames stand, and what their names hold. None: code runs that was not analysed."""
     stands: list[Stood] = []
     for inner, frame in _with_inner():
         if not is_own(frame):
@@ -163,7 +163,7 @@ def _reading(
 
 
 def _with_inner() -> Iterator[tuple[CodeType | None, FrameType]]:
-    """The same frames, each with the code of the frame that it has called."""
+    """The frames of all threads but this one, each with the code of the frame that it has called."""
     frames = other_frames()
     while frames:
         inner: CodeType | None = None
@@ -173,10 +173,10 @@ def _with_inner() -> Iterator[tuple[CodeType | None, FrameType]]:
 
 
 def _handed_on(frame: FrameType, analysis: Analysis, lasti: int, inner: CodeType | None) -> str:
-    """The variable whose tuple the call that is under way has on the stack, too, and will not read again.
+    """The variable of `*args`, if a call under way passes them on: the stack has a second reference to the tuple.
 
-    A function of Python's has taken the arguments out of it when it begins. Since 3.12 the stack is rid of it by then
-    (`_PyEvalFramePushAndInit_Ex`), before that only when the function has returned.
+    That one is never read again: the function takes the arguments out of the tuple when it begins. Since 3.12 the stack
+    drops it then (`_PyEvalFramePushAndInit_Ex`), before that only when the function has returned.
     """
     call = analysis.forwarded.get(lasti) if _KEEPS_ARGUMENTS else None
     if call is None or inner is None or not _is_readable(analysis, lasti):
@@ -196,7 +196,7 @@ def _is_readable(analysis: Analysis, lasti: int) -> bool:
 
 
 def _picked(is_own: IsOwn, namespace: Namespace | None, wanted: Wanted) -> Iterator[object]:
-    """What names hold now, of the classes that are wanted."""
+    """The objects of the wanted classes that names hold now."""
     for frame in _frames():
         if not is_own(frame):
             continue
@@ -214,7 +214,7 @@ def _later(analysis: Analysis, lasti: int) -> frozenset[str] | None:
 def _called_by_name(
     namespace: Namespace | None, running: list[Running], stands: list[Stood]
 ) -> Mapping[int, frozenset[str]]:
-    """Behind the readings: what has become callable in another way since has more references."""
+    """Functions that only their names can call. Asked after the readings: another way would show as a reference."""
     module = next((each.code for each in running if each.is_main and each.code.co_name == "<module>"), None)
     held = next((stand.held for stand in stands if stand.is_module), None)
     if namespace is None or module is None or held is None:
@@ -258,9 +258,9 @@ def _used(uses: list[frozenset[Use] | None]) -> Used | None:
 
 
 def _named(told: Dead, is_session: bool) -> Dead:
-    """With the names of the main module where no frame has them, so that who holds what is told by name.
+    """With the main module's names, for people, if no frame of its code runs.
 
-    In a session a frame that has them is a cell, which stands in another file each time.
+    In an interactive session they replace those of a running cell, whose file is another one each time.
     """
     if not is_session and any(stand.is_module for stand in told.stands):
         return told
@@ -273,7 +273,7 @@ _NEVER: frozenset[Use] = frozenset()
 def _how_read(
     stand: Stood, analysis: Analysis, survey: Survey, by_name: Mapping[int, frozenset[str]]
 ) -> Callable[[str], frozenset[Use] | None]:
-    """How what a name of the frame holds may still be used by that name: never, by attributes alone, or in any way."""
+    """Tells of a name how it may still be used: never (no uses), in parts alone (these uses), or in any way (None)."""
     later = _later(analysis, stand.lasti)
     if later is None or analysis.lives is None:
         return lambda _: None

@@ -7,11 +7,12 @@
 
 Responsible for: which functions those are now.
 Refuses to know: which names are still read, and what a function's code names.
-Invariant: what anything else could call is none of them. Of the function and of its code every reference is known (its
-names, the code that it stands in), nobody knows it weakly, and no code within it has made a function that is there.
+Invariant: a function that could be called in any other way is none of them. Every reference to it and to its code is
+known (its names, the code in which it stands), nobody has a weak reference to it, and no function exists that code
+within it has made.
 
-Whoever asks has read before where frames stand, and what names held then: what has become callable otherwise since then
-shows in a reference. A name that was bound since is such another way: who stood before its binding read it no more.
+The caller has read before where frames stand and what names held then. If such a function has become callable in
+another way since, also by a new name, that shows as one more reference.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ from typing import Any, TypeAlias
 from listener_bridge.reach.liveness.namespaces import values_in
 
 Counts: TypeAlias = Callable[[list[Any]], list[int] | None]
-"""References of each object, as `standing` tells them; None: names hold something else."""
+"""Gives the references of each object, as `standing.counts`; None: names hold something else by now."""
 
-#: Libraries call these of the main module by their names, where it has them (`unittest`, TensorFlow's `app.run()`).
+#: Functions of the main module that libraries call by their names (`unittest`, TensorFlow's `app.run()`).
 #: Python itself calls what begins with two underscores (`__getattr__`, since 3.14 `__annotate__`).
 _CALLED_BY_OTHERS = frozenset({"load_tests", "main", "setUpModule", "tearDownModule"})
 
-_OURS = 1  #: References to what is looked at here, but for the one that `counts` knows of.
+_OURS = 1  #: Our own references to each object, without the one that `counts` deducts.
 _TO_CODE = 2  #: Of a function's code: the function, and the code that it stands in.
 _TO_NESTED = 1  #: Of code within that: what it stands in.
 

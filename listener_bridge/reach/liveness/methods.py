@@ -1,11 +1,11 @@
-"""Which attributes of an object may be read by whoever uses it by its attributes alone.
+"""Which attributes of an object may be read, if names use it only by some of its attributes.
 
     job.clean()             # of `job` what `Job.clean` reads of its `self`, and what the methods do that it calls
 
 Responsible for: following uses through the methods and properties of the object's class.
 Refuses to know: objects, and who uses them.
-Invariant: nothing of the class runs. Where an attribute's meaning is not plain from the dictionaries of the classes, or
-might be another one by then, every attribute may be read.
+Invariant: no code of the class runs. If the dictionaries of its classes do not show what an attribute means, or if that
+could change, every attribute may be read.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _MISSING = object()
 _CLASS = object.__dict__["__class__"]
 _ON_READING = ("__getattribute__", "__getattr__")
 _ON_SETTING = ("__setattr__", "__delattr__")
-#: Who gives a class one of these changes what all others mean.
+#: A class that is assigned one of these may give all its attributes another meaning.
 _OF_CLASSES = frozenset({
     *_ON_READING, *_ON_SETTING, "__bases__", "__code__", "__del__", "__delete__", "__get__", "__set__", "cell_contents",
 })  # fmt: skip
-_NOT_OF_THE_OBJECT = (staticmethod, classmethod)  #: What they are made of is not given the object.
+_NOT_OF_THE_OBJECT = (staticmethod, classmethod)  #: The function within is not called with the object.
 DECORATORS_MAX = 16
-"""Of one method. Functions that hand their arguments to one another in a ring have no end."""
+"""How many wrappers of one method are followed: wrappers may lead to one another in a ring."""
 _DICTIONARY = "__dict__"
 _ITS_FUNCTION = "func"  #: An attribute of a `cached_property`, as any other.
 
@@ -38,7 +38,7 @@ _ITS_FUNCTION = "func"  #: An attribute of a `cached_property`, as any other.
 def attributes_read(
     kind: type, uses: Iterable[Use], assigned: Assigned, is_own: Callable[[str], bool]
 ) -> frozenset[str] | None:
-    """Their names; None: any. `assigned`: attributes that code of the program gives to objects, or to classes.
+    """The names of these attributes; None: any. `assigned`: what code of the program assigns to objects or classes.
 
     `is_own`: whether a file's code is the program's.
     """
@@ -75,7 +75,7 @@ def _set(kind: type, attribute: str, assigned: Assigned) -> Iterable[Use] | None
 
 
 def _read(kind: type, use: Use, assigned: Assigned, is_own: Callable[[str], bool]) -> Iterable[Use] | None:
-    """What else is used then of the object. What it has there of its own is not given the object."""
+    """What else of the object is used by reading it: what a method or property reads of `self`. None: any."""
     of_class: Any = _looked_up(kind, use.part)
     if use.part in assigned.others or (of_class is _MISSING and use.how is How.CALL):
         return None  # the class may be given a method, or a property, of that name
@@ -94,12 +94,12 @@ def _read(kind: type, use: Use, assigned: Assigned, is_own: Callable[[str], bool
 
 
 def _is_slot(of_class: Any) -> bool:
-    """What it holds has a reference that is not explained. The dictionary of a `SimpleNamespace` is no such slot."""
+    """Whether the attribute is a slot: what it holds counts as alive. `SimpleNamespace` has its dictionary in none."""
     return type(of_class) is MemberDescriptorType and of_class.__name__ != _DICTIONARY
 
 
 def _inherited(kind: type, use: Use, assigned: Assigned, is_own: Callable[[str], bool]) -> Iterable[Use] | None:
-    """`super().run()` is a method that some class of the object's has under that name: what any of them uses."""
+    """Of `super().run()`: what any method of that name uses, of all classes of the object."""
     if use.part in assigned.names | assigned.others:
         return None
     owners = (_CLASS_DICTIONARY.__get__(owner) for owner in kind.__mro__)
@@ -116,7 +116,7 @@ def _of_method(function: object, assigned: Assigned, is_own: Callable[[str], boo
 
 
 def _decorated(wrapper: FunctionType, assigned: Assigned) -> object:
-    """What a function hands all of its arguments to, which it does nothing else with. None: nothing, or in doubt."""
+    """The function that a wrapper calls with all its arguments, if it does nothing else with them; None in doubt."""
     analysis = analysis_of(wrapper.__code__)
     handed = analysis.handed_to
     if handed is None or handed.function in assigned.rebound or _is_odd(analysis):
@@ -150,7 +150,7 @@ def _is_odd(analysis: Analysis) -> bool:
 
 
 def _looked_up(kind: type, attribute: str) -> object:
-    """What the class has there, as it is; not by `getattr`, which would ask it."""
+    """The attribute as the class's dictionaries have it. Not by `getattr`, which may run code."""
     owners = (_CLASS_DICTIONARY.__get__(owner) for owner in kind.__mro__)
     return next((own[attribute] for own in owners if attribute in own), _MISSING)
 

@@ -1,9 +1,9 @@
 """Which object each local variable of a running frame holds, without a trace left in the frame.
 
-Responsible for: one way a version to read the variables of a frame of `CO_OPTIMIZED` code, by their ids; and to take
-in hand those that hold objects of a kind that is wanted.
-Refuses to know: what lives, whose frame it is.
-Invariant: the frame, its variables, what `locals()` would give and how long objects live are as before.
+Responsible for: reading the variables of a frame of `CO_OPTIMIZED` code, by the ids of what they hold; and getting the
+objects themselves, of the wanted classes alone. There is one way for each version of Python.
+Refuses to know: which variables are dead, and whose frame it is.
+Invariant: the frame, its variables, what `locals()` would give, and how long objects live stay as they are.
 
 From 3.13 on there is a view that reads through (PEP 667), 3.12 has `PyFrame_GetVar`. 3.11 has neither: `f_locals`
 copies the variables into a dictionary that stays with the frame, references included, so what was copied is taken out
