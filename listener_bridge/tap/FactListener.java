@@ -14,18 +14,18 @@ import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart;
 /**
  * Turns the few events that matter into rows, in the order in which the bus delivers them.
  *
- * Invariant: it never throws into the bus and never waits. What it could not tell is counted and told as dropped. Tasks,
- * which are most of the events, cost a look-up in a table.
+ * Invariant: it never throws into the bus and never waits. An event whose row could not be made is counted and told as
+ * dropped. Tasks' events, which are most of all, cost one look-up in a table each.
  *
- * A row is prompt where it matters soon: something went wrong, somebody waits for it, or much lies on disk: a stage that
- * moved much, and what follows it within a second, as its job's end does. A stage that moved some, and what follows it at
- * once, as long as that is seldom.
+ * A row is prompt (`RowBuffer`) if it matters soon: something went wrong, somebody waits for it, or much data was moved.
+ * After a stage that has failed or moved much, all rows are prompt for a second, so that its job's end is. After a stage
+ * that has moved some, rows are prompt for a quarter of a second, as long as such stages are seldom.
  */
 public class FactListener extends SparkListener implements CleanerListener {
   private static final long SOON_NS = 1000000000L;
   private static final long AT_ONCE_NS = 250000000L;
   private static final String QUERY_STARTED = "org.apache.spark.sql.streaming.StreamingQueryListener$QueryStartedEvent";
-  private static final long HARDLY_ANY = 64L; // of these are much together
+  private static final long HARDLY_ANY = 64L; // a stage that moved less than this part of `promptBytes` moved hardly any
 
   public final StageMemory stages = new StageMemory();
   public final Describe describe = new Describe();
@@ -34,8 +34,9 @@ public class FactListener extends SparkListener implements CleanerListener {
   private final Outputs outputs;
   private final SparkRemovals removals;
   private final StoredBlocks stored = new StoredBlocks();
-  private final long promptBytes; // what moved so much is much; 0: everything is prompt
-  private final Allowance some = new Allowance(2000000000L, 30L); // the listener's thread alone
+  private final long promptBytes; // a stage that moved so many bytes moved much; 0: every row is prompt
+  // How often a stage that moved some makes rows prompt. The listener's thread alone.
+  private final Allowance some = new Allowance(2000000000L, 30L);
   private volatile Counter busDrops; // known once the queue exists
   private long busDropsTold = 0L;
   private long promptUntilNs = System.nanoTime(); // the listener's thread alone
@@ -48,7 +49,7 @@ public class FactListener extends SparkListener implements CleanerListener {
     this.promptBytes = promptBytes;
   }
 
-  /** The queue may be older than we are: what it dropped before concerns others. */
+  /** Counts drops from now on: the queue may be older than this listener. */
   void watchDrops(Counter counter) {
     busDropsTold = counter == null ? 0L : counter.getCount();
     busDrops = counter;
@@ -226,7 +227,7 @@ public class FactListener extends SparkListener implements CleanerListener {
     }
   }
 
-  /** Spark says so at once; that the executor is lost it may only say when it knows why. */
+  /** An executor's blocks have gone. Spark tells that at once, and the loss of the executor only when it knows why. */
   public void onBlockManagerRemoved(SparkListenerBlockManagerRemoved event) {
     try {
       String executor = event.blockManagerId().executorId();
@@ -290,7 +291,7 @@ public class FactListener extends SparkListener implements CleanerListener {
     putInTime(new Row("executionEnded").number("execution", event.executionId()).number("time", event.time()).flag("failed", failed));
   }
 
-  /** While whoever starts it waits for that. By reflection: it is a class within an object of Scala's. */
+  /** A streaming query starts. By reflection: the event's class is within a Scala object. */
   private void queryStarted(Object event) throws Exception {
     Object id = event.getClass().getMethod("id", new Class[0]).invoke(event, new Object[0]);
     Object time = event.getClass().getMethod("timestamp", new Class[0]).invoke(event, new Object[0]);

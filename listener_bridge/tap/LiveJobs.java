@@ -6,17 +6,18 @@ import org.apache.spark.scheduler.ActiveJob;
 import org.apache.spark.scheduler.SparkListenerEvent;
 
 /**
- * Which jobs live, at this place among the events: one that was heard of before and is not among them has ended, and
- * where its end was not heard of by now the queue has dropped it.
+ * Which jobs live at this place among the events. A job that was heard of before and is not among them has ended; if its end
+ * was not heard of, the queue has dropped that event.
  *
- * Both are posted by the scheduler's thread: a job's beginning when it lives, its end when it does not any more.
+ * That holds since the scheduler's thread posts this event, and also a job's start, when it lives, and its end, when it no
+ * longer does.
  */
 public class LiveJobs implements SparkListenerEvent {
   private final Set ids = new HashSet();
 
   private LiveJobs() {}
 
-  /** Scheduler's thread. */
+  /** Posts the event. Scheduler's thread. */
   public static void tell(Scheduler scheduler) {
     LiveJobs now = new LiveJobs();
     scala.collection.Iterator it = scheduler.dag.activeJobs().iterator();

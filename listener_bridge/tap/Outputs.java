@@ -8,13 +8,13 @@ import org.apache.spark.ShuffleStatus;
 import org.apache.spark.scheduler.SparkListenerEvent;
 
 /**
- * What is there of each registered shuffle, looked at after something was lost.
+ * How many outputs are there of each registered app shuffle, read after something was lost.
  *
- * The listener hears of a lost executor or a fetch failure before the scheduler has unregistered the outputs. So the
- * look is sent to the scheduler's thread, behind that, and its result comes back over the bus, in its place.
+ * The listener hears of a lost executor, or of a fetch failure, before the scheduler has unregistered the outputs. So the
+ * reading is sent to the scheduler's thread, which comes to it after that, and its result comes back over the listener bus.
  */
 public class Outputs implements Work {
-  /** The result of a look: {shuffle, available, total} of every shuffle that is not complete. */
+  /** The result of a reading: {app shuffle, available, total} of each that is not complete. */
   public static class Seen implements SparkListenerEvent {
     public final java.util.List incomplete = new java.util.ArrayList();
 
@@ -23,7 +23,7 @@ public class Outputs implements Work {
     }
   }
 
-  /** Stands behind all that waited in the queue when it was seen that events were dropped. */
+  /** Posted when dropped events were noticed: it stands behind all that waited in the queue then. */
   public static class Missed implements SparkListenerEvent {
     public boolean logEvent() {
       return false;
@@ -35,7 +35,7 @@ public class Outputs implements Work {
   private final Scheduler scheduler;
   private final MapOutputTrackerMaster tracker;
   private final Map told = new HashMap(); // shuffle -> available, as last told
-  private boolean isPosted = false; // a look that has not begun yet
+  private boolean isPosted = false; // a reading was sent and has not begun yet
   private boolean again = false; // and something was lost since it was sent
 
   public Outputs(Scheduler scheduler, MapOutputTrackerMaster tracker) {
@@ -63,8 +63,8 @@ public class Outputs implements Work {
   }
 
   /**
-   * Have a look taken that begins behind all that the scheduler has been given by now. One that waits already may stand
-   * before the loss that was heard of last: then another follows.
+   * Has the outputs read, after everything that the scheduler has been given by now. A reading that waits already may stand
+   * before the newest loss: then another one follows it.
    */
   synchronized void suspect() {
     again = isPosted;
@@ -84,13 +84,13 @@ public class Outputs implements Work {
     }
   }
 
-  /** The queue has dropped events: the result of a look may be among them, and what called for another one. */
+  /** The queue has dropped events: perhaps the result of a reading, or what would have called for one. */
   void missed() {
     scheduler.bus.post(new Missed());
     suspect();
   }
 
-  /** Scheduler's thread. Where something was lost unheard, so may ends of jobs be. */
+  /** Scheduler's thread: the reading. It also tells which jobs live, since their ends may have been dropped. */
   public Object run() {
     begin();
     LiveJobs.tell(scheduler);
@@ -109,12 +109,12 @@ public class Outputs implements Work {
     return null;
   }
 
-  /** Listener's thread: the shuffle was written anew; whatever is lost of it from here on is another loss. */
+  /** Listener's thread: the app shuffle was written; what is lost of it from now on is told again. */
   void written(int shuffle) {
     told.remove(Integer.valueOf(shuffle));
   }
 
-  /** Listener's thread: what has changed since it was told last. */
+  /** Listener's thread: tells what differs from what was told last. */
   void tell(Seen seen, FactListener to) {
     Map now = new HashMap();
     for (int i = 0; i < seen.incomplete.size(); i++) {

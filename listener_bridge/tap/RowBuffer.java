@@ -5,13 +5,13 @@ import java.util.ArrayDeque;
 /**
  * The rows between the listener and Python: bounded, ordered, numbered without a gap.
  *
- * Invariant: a row that does not fit is dropped and counted, and a row in its place says how many. It never blocks the
- * listener, and `take` is the only call that waits. Nothing is kept any more once it is closed.
+ * Invariant: a row that does not fit is dropped and counted, and a row in its place tells how many. It never blocks the
+ * listener, and `take` is the only call that waits. A closed buffer takes no more rows.
  *
- * Whoever takes has work with every batch, however small, and so has everybody behind it. A prompt row is given at
- * once; where such rows keep coming, 20 batches a second are enough, and 40 more after a rest. Any other row waits for
- * those that follow it, and where they keep coming, two batches a second are enough: where little lies on disk, little is
- * won by being quick. Rows stay in their order, so one that is prompt takes all before it along.
+ * Each batch costs its taker, and everybody behind it, however small it is. So a prompt row is given at once, but in at most
+ * 20 batches a second, and 40 more after a rest. Any other row waits for those that follow it, in at most two batches a
+ * second: where little data lie on disk, little is won by being quick. Rows stay in their order, so a prompt one brings
+ * all before it along.
  */
 public class RowBuffer {
   private static final long GATHER_NS = 100000000L;
@@ -24,7 +24,7 @@ public class RowBuffer {
   private long seq = 0L;
   private long dropped = 0L;
   private boolean closed = false;
-  private boolean isPrompt = false; // a row of those that wait is
+  private boolean isPrompt = false; // one of the rows that wait is prompt
 
   public RowBuffer(long capacityChars) {
     this.capacityChars = capacityChars;

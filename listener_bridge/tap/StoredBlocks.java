@@ -9,15 +9,15 @@ import org.apache.spark.storage.BlockUpdatedInfo;
 import org.apache.spark.storage.RDDBlockId;
 
 /**
- * Which blocks of persisted RDDs executors have, as Spark told: that an executor's blocks have gone it says, and not which ones.
- * Who says that one has gone may never have had it: so does a task that fails, or is killed, while it computes one.
+ * Which blocks of persisted RDDs each executor has, as far as Spark's events tell. When an executor's blocks go Spark does not
+ * say which ones; and a task that fails, or is killed, while it computes a block reports it gone though it was never there.
  *
- * A listener's thread alone. What was stored before it listened is not known.
+ * For a listener's thread alone. Blocks that were stored before it listened are not known.
  */
 public class StoredBlocks {
   private final Map executors = new HashMap(); // executor -> Map: id of an RDD -> BitSet of its partitions
 
-  /** Takes note; gives whether a block of an RDD has gone that was there. */
+  /** Takes note of an event; answers whether a block of an RDD that was there has gone. */
   public boolean note(BlockUpdatedInfo update) {
     if (!(update.blockId() instanceof RDDBlockId)) {
       return false;
@@ -44,7 +44,7 @@ public class StoredBlocks {
     return known;
   }
 
-  /** What an executor had that has gone, by the RDDs' ids, ascending: id -> BitSet of partitions. It is forgotten. */
+  /** An executor's blocks are gone: forgets them, and gives them as RDD id (ascending) -> BitSet of partitions. */
   public Map takeOf(String executor) {
     Map found = new TreeMap();
     Map rdds = (Map) executors.remove(executor);
