@@ -96,7 +96,8 @@ def _wants_safe_path() -> bool:
 
 
 def _from_here(named: str) -> str:
-    return os.path.join(Path.cwd(), named)  # noqa: PTH118 - as the interpreter does: `..` is left as it is
+    """As the interpreter does: `..` is left as it is, and a whole path needs no folder, which may have been removed."""
+    return named if os.path.isabs(named) else os.path.join(Path.cwd(), named)  # noqa: PTH117, PTH118
 
 
 def _module(named: str) -> tuple[ModuleType, CodeType]:

@@ -122,6 +122,21 @@ def test_a_script_elsewhere_finds_what_lies_beside_it(folder: Path, tmp_path: Pa
     assert ours == plain
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a folder that somebody is in stays there")
+def test_a_script_runs_from_a_folder_that_is_gone(folder: Path) -> None:
+    (folder / "whole.py").write_text("import sys, beside; print(sys.argv, __file__, sys.path[0], beside.value)")
+    plain, ours = (_where_nothing_is(folder, *way, str(folder / "whole.py"), "x") for way in ((), ("-c", START, "s")))
+    assert ours == plain
+    assert plain[0] == 0
+
+
+def _where_nothing_is(folder: Path, *command: str) -> Ended:
+    """In a folder that was removed, as a service's own may be when a release has replaced it."""
+    (folder / "gone").mkdir()
+    leaving = "import os, sys; os.rmdir(os.getcwd()); os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
+    return run(folder / "gone", "-c", leaving, *command)
+
+
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="-P came with 3.11")
 def test_a_safe_path_loses_nothing_and_gains_nothing(folder: Path) -> None:
     """`-P` is who started us, as packagers do; the variable is the program's."""
