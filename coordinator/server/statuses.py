@@ -27,6 +27,7 @@ _CODES: dict[type[e.CoordinatorError], tuple[int, int]] = {
     e.ApplicationOver: (code_pb2.FAILED_PRECONDITION, 0),
     e.Unavailable: (code_pb2.UNAVAILABLE, RETRY_MS),
     e.SetBack: (code_pb2.UNAVAILABLE, RETRY_MS),
+    e.Overtaken: (code_pb2.UNAVAILABLE, RETRY_MS),
     e.InDoubt: (code_pb2.DEADLINE_EXCEEDED, RETRY_MS),
     e.PartlyDone: (code_pb2.DEADLINE_EXCEEDED, RETRY_MS),
     e.Overloaded: (code_pb2.RESOURCE_EXHAUSTED, RETRY_MS),

@@ -14,6 +14,7 @@ from coordinator.archive.api import ArchiveAway, Missing
 from coordinator.core.ids import ApplicationId
 from coordinator.core.values import Lesson
 from coordinator.runtime import errors as e
+from coordinator.server import statuses
 from tests.unit.server import facts
 from tests.unit.server.fakes import APP, TOKEN, Running, register, running
 from tests.unit.server.refused import refusal
@@ -218,6 +219,8 @@ async def test_an_oversized_message_is_refused_and_the_server_goes_on() -> None:
     [
         (e.ApplicationOver(APP, "ended"), Code.FAILED_PRECONDITION),
         (e.Unavailable(APP, "no leader"), Code.UNAVAILABLE),
+        (e.SetBack(APP, 7), Code.UNAVAILABLE),
+        (e.Overtaken(APP, 7), Code.UNAVAILABLE),
         (e.InDoubt(APP, 10), Code.DEADLINE_EXCEEDED),
         (e.Overloaded(APP, 9, 8), Code.RESOURCE_EXHAUSTED),
         (e.Draining("replica-1"), Code.UNAVAILABLE),
@@ -238,6 +241,11 @@ async def test_each_error_of_the_replica_has_its_status(failure: e.CoordinatorEr
         assert reason == type(failure).__name__
         assert failure.fact in words
         assert failure.next_step in words
+
+
+def test_no_error_of_the_replica_is_without_a_status() -> None:
+    known = {one for one in vars(e).values() if isinstance(one, type) and issubclass(one, e.CoordinatorError)}
+    assert known - {e.CoordinatorError} == set(statuses._CODES)
 
 
 async def test_a_mistake_in_the_program_is_said_without_its_insides() -> None:
