@@ -67,6 +67,6 @@ class Candidates:
         return app_shuffle not in self._written_before and self.bytes.get(app_shuffle, much_bytes) < much_bytes
 
     def gone(self, app_shuffle: int) -> None:
-        """It was deleted, or Spark has cleaned it."""
+        """It was fenced, or Spark has cleaned it; or all of it is written anew."""
         self.bytes.pop(app_shuffle, None)
         self._written_before.discard(app_shuffle)

@@ -17,8 +17,8 @@ whose mark they carry was in no call that may have run them, it is held until Sp
 of the JVM inherits local properties from the thread that started it: perhaps those of an SQL execution that is over,
 or the mark of a Python thread whose call runs something else.)
 
-Until then it is also held what a streaming query writes outside its batches. Its source may be listing its files:
-Delta Lake's numbers those of a table with one job that counts them, and another one that reads the counts.
+What a streaming query writes outside its batches is held until then, too. Its source may be listing its files: Delta
+Lake's numbers those of a table with one job that counts them, and another one that reads the counts.
 """
 
 from __future__ import annotations

@@ -127,7 +127,7 @@ def _shuffles(run: Run, by_rule: dict[str, Outcome]) -> Iterable[ShuffleAdvice]:
 
 @dataclass(slots=True)
 class _Used:
-    """When each app shuffle was complete first, and read to the end last, and by how many stage attempts.
+    """When each app shuffle was complete first, until when it was read, and by how many attempts, failed ones too.
 
     The run itself tells it: to simulate that nothing is deleted costs the more the more shuffles there are.
     """
