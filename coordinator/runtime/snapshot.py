@@ -22,7 +22,7 @@ from coordinator.core.state import State
 from coordinator.runtime import places
 from coordinator.runtime.aside import Aside
 from coordinator.runtime.shelf import Shelf
-from coordinator.wire.errors import Corrupt, Outdated, WireError
+from coordinator.wire.errors import Corrupt, OtherRules, WireError
 from coordinator.wire.records import Head
 from coordinator.wire.snapshots import Snapshot, decode_snapshot, encode_snapshot
 from state_backend.api import StateBackend
@@ -49,7 +49,7 @@ class Snapshots:
             if sequence:
                 try:
                     return await self._read(sequence)
-                except Outdated as error:
+                except OtherRules as error:
                     log.info("snapshot passed over", application=self._application, why=str(error))
                 except (WireError, CorruptRecord) as error:
                     log.error("snapshot passed over", application=self._application, error=str(error))
@@ -59,7 +59,7 @@ class Snapshots:
         try:
             found = await shelf.snapshot()
             return None if found is None else await self._aside(lambda: checked(found, found.sequence, shelf.where))
-        except Outdated as error:
+        except OtherRules as error:
             log.info("archived snapshot passed over", application=self._application, why=str(error))
             return None
         except (WireError, ArchiveError) as error:

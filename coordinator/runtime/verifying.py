@@ -22,7 +22,7 @@ from coordinator.runtime.moves import deleted_text, lost_text
 from coordinator.runtime.snapshot import Snapshots, checked
 from coordinator.runtime.tail import known_mark
 from coordinator.wire.codec import Segment
-from coordinator.wire.errors import Outdated, WireError
+from coordinator.wire.errors import OtherRules, WireError
 from coordinator.wire.records import GenerationRecord, decode
 from coordinator.wire.snapshots import decode_snapshot
 from state_backend.api import StateBackend
@@ -140,7 +140,7 @@ class _Verifier:
                     continue  # a newer one has taken its place meanwhile
                 snapshot = decode_snapshot(parts, place)
                 found[sequence] = digest(checked(snapshot, sequence, place))
-            except Outdated:
+            except OtherRules:
                 continue  # it says nothing of what the log means here, and nobody here begins from it
             except (WireError, Corrupt) as error:
                 self._problems.append(str(error))
@@ -151,7 +151,7 @@ class _Verifier:
             return {}
         try:
             snapshot = await self._journal.shelf.snapshot(self._mark.head.next_sequence - 1)  # newer ones may come
-        except Outdated:
+        except OtherRules:
             return {}
         except (WireError, ArchiveError) as error:
             self._problems.append(str(error))

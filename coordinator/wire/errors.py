@@ -92,8 +92,8 @@ class TooNew(WireError):
         self.version = version
 
 
-class Outdated(WireError):
-    """A snapshot of an earlier release, to which events meant something else."""
+class OtherRules(WireError):
+    """A snapshot of another release, earlier or later, to which events mean something else."""
 
     def __init__(self, place: str, version: int, known: int) -> None:
         super().__init__(

@@ -18,7 +18,7 @@ from shuffle_lifecycle.v1 import events_pb2
 from coordinator.core.ids import ApplicationId
 from coordinator.core.ids import Sequence as Place
 from coordinator.core.state import TABLES, State, empty
-from coordinator.wire.errors import Corrupt, Outdated, TooNew
+from coordinator.wire.errors import Corrupt, OtherRules
 from coordinator.wire.sealing import seal, unseal
 from coordinator.wire.tables import put_rows, rows_of
 
@@ -60,7 +60,7 @@ def encode_snapshot(snapshot: Snapshot, part_bytes: int = PART_BYTES) -> list[by
 
 
 def decode_snapshot(parts: Sequence[bytes], place: str) -> Snapshot:
-    """The snapshot whose parts these are, in order. Raises `Outdated` and `TooNew` where other rules have folded it."""
+    """The snapshot whose parts these are, in order. Raises `OtherRules` where it was folded by such."""
     read = [unseal(events_pb2.SnapshotPart, value, f"{place}, part {part}") for part, value in enumerate(parts)]
     _check_together(read, place)
     state = empty()
@@ -98,17 +98,12 @@ def _groups(blocks: Iterator[Any], part_bytes: int) -> Iterator[list[Any]]:
     yield group
 
 
-def _check_version(version: int, place: str) -> None:
-    if version > VERSION:
-        raise TooNew(place, version, VERSION)
-    if version < VERSION:
-        raise Outdated(place, version, VERSION)
-
-
 def _check_together(parts: Sequence[Any], place: str) -> None:
     if not parts:
         raise Corrupt(place, "no part of the snapshot is there", "at least one")
-    _check_version(max(part.version for part in parts), place)
+    others = {part.version for part in parts} - {VERSION}
+    if others:
+        raise OtherRules(place, max(others), VERSION)
     first = parts[0]
     if len(parts) != first.parts:
         raise Corrupt(place, f"{len(parts)} parts of the snapshot are there", f"{first.parts}")

@@ -302,8 +302,9 @@ def test_a_snapshot_that_is_whole_and_of_another_state_is_passed_over(both: bool
     assert ["the digest written with it" in error for error in passed_over] == [True] * (1 + both)
 
 
-def test_snapshots_that_other_rules_have_folded_are_passed_over() -> None:
-    """As after an upgrade to a release to which events mean something else: all fold the log, whoever had read it."""
+@pytest.mark.parametrize("version", [VERSION - 1, VERSION + 1], ids=["earlier", "later"])
+def test_snapshots_that_other_rules_have_folded_are_passed_over(version: int) -> None:
+    """As while a release is rolled out, or back, to which events mean something else: each folds the log by its own."""
 
     async def story() -> None:
         async with World(options=OFTEN) as world:
@@ -312,7 +313,7 @@ def test_snapshots_that_other_rules_have_folded_are_passed_over() -> None:
             head = await read_head(store)
             assert (await verified(store)).snapshots == 2
             for sequence in (head.last_snapshot, head.previous_snapshot):
-                await write_as_before(store, sequence)
+                await write_by_others(store, sequence, version)
             fresh = (await world.start(reap=False)).replica
             assert await fresh.view(facts.APP) == checks.fold_log(await checks.read_log(store, facts.APP))
             verdict = await verified(store)
@@ -324,8 +325,8 @@ def test_snapshots_that_other_rules_have_folded_are_passed_over() -> None:
     assert [(level, "folded by rules of version" in why) for level, why in passed_over] == [("info", True)] * 2
 
 
-async def write_as_before(store: MemoryBackend, sequence: Sequence) -> None:
-    """Has a snapshot be of a release that kept no clients, and is right by its own digest."""
+async def write_by_others(store: MemoryBackend, sequence: Sequence, version: int) -> None:
+    """Has a snapshot be of a release that keeps no clients, and is right by its own digest."""
     key = places.snapshot_part(facts.APP, sequence, 0)
     reading = await store.get(Keyspace.SNAPSHOTS, key)
     assert reading.entry is not None
@@ -333,7 +334,7 @@ async def write_as_before(store: MemoryBackend, sequence: Sequence) -> None:
     snapshot.state.clients.clear()
     [value] = encode_snapshot(replace(snapshot, digest=digest(snapshot.state)))
     part = unseal(events_pb2.SnapshotPart, value, key)
-    part.version = VERSION - 1
+    part.version = version
     await store.put(Keyspace.SNAPSHOTS, key, seal(part))
 
 
