@@ -18,7 +18,8 @@ from tests.spark.mixing.test_branches import AGAIN, KEYS, WHOLE, agreeing, branc
 from tests.spark.mixing.test_sides import telling
 from tests.support.spark import shuffle_of
 
-pytestmark = [pytest.mark.spark, pytest.mark.newest]
+#: What all of them need is written in the first one's set-up: 40 s on a busy machine.
+pytestmark = [pytest.mark.spark, pytest.mark.newest, pytest.mark.timeout(300)]
 
 
 @dataclass
