@@ -156,10 +156,11 @@ def states() -> dict[str, Any]:
 
 
 def folded(log: Path) -> str:
-    """The states that a log folds into, one after each of its segments, as one text."""
+    """The states that a log folds into, one after each of its events, as one text."""
     state, told = empty(), hashlib.blake2b(digest_size=16)
     for segment in read_log(log.read_bytes()):
-        told.update(digest(fold(state, segment.records)).encode())
+        for recorded in segment.records:
+            told.update(digest(fold(state, (recorded,))).encode())
     return told.hexdigest()
 
 
