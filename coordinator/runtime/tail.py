@@ -94,11 +94,9 @@ async def follow(
 
 async def _check_stands(read: Segment, journal: Journal, mark: Mark, at: Revision) -> None:
     """A watch that has missed something says nothing of whose log goes on. Raises `SetBack`, else as `Journal.log`."""
-    async for segment in journal.log(read.first_sequence - 1, mark, at):
-        if segment.commit_id == read.commit_id:
-            return
-        break
-    raise SetBack(journal.application, read.next_sequence - 1)
+    there = await anext(journal.log(read.first_sequence - 1, mark, at), None)
+    if there is None or there.commit_id != read.commit_id:
+        raise SetBack(journal.application, read.next_sequence - 1)
 
 
 def _may_end(segment: Segment) -> bool:

@@ -347,9 +347,7 @@ def _best_in_spark(kept: Mapping[Run, _T]) -> dict[tuple[str, str], tuple[Run, _
     return {run.spark: (run, one) for run, one in rising if run.spark[0]}
 
 
-def _instead_of(
-    one: _T, kept: Mapping[Run, _T], in_spark: Mapping[tuple[str, str], tuple[Run, _T]]
-) -> tuple[_T, str]:
+def _instead_of(one: _T, kept: Mapping[Run, _T], in_spark: Mapping[tuple[str, str], tuple[Run, _T]]) -> tuple[_T, str]:
     """The record that counts for the run of this one, and why."""
     if one.run is None:
         return one, ""

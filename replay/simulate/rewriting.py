@@ -24,9 +24,7 @@ class Rewriter:
     ran: Container[StageId]  #: Stages that ran in the record.
     behind: Container[StageAttempt] = frozenset()  #: Attempts that read behind their caches too, by the record.
     weights: dict[AppShuffle, int] = field(default_factory=dict)  #: Bytes that each held when it was complete last.
-    _taken: set[StageId] = field(
-        default_factory=set
-    )  #: Skipped stages whose ids were given to one that would have run.
+    _taken: set[StageId] = field(default_factory=set)  #: Skipped stages whose ids stand for one that would have run.
     _unlisted: int = 0  #: How many had to be given an id that no stage has.
 
     @classmethod
