@@ -99,6 +99,7 @@ class Engine:
         self._snapshotting = Snapshotting(
             self.application, snapshots, options.snapshot_every_events, self._name_snapshot
         )
+        self._snapshotting.loaded(loaded)
         self._work = asyncio.create_task(self._run(), name=f"engine {self.application}")
 
     # ---- asked by others --------------------------------------------------------------------------------------------
@@ -377,6 +378,7 @@ class Engine:
             loaded = await loading.load(self._journal, self._snapshots)
             self._check_there(loaded.mark)
             self.state, self.mark = loaded.state, loaded.mark
+            self._snapshotting.loaded(loaded)
         else:
             async for reached in loading.catch_up(self.state, self._journal, self.mark, mark, at):
                 self.mark = reached

@@ -27,21 +27,25 @@ class Loaded:
 
     state: State
     mark: Mark
+    begun_after: Sequence  #: The last event of the snapshot that it began from; 0: it began from nothing.
 
 
 async def load(journal: Journal, snapshots: Snapshots, end: tuple[Mark, Revision] | None = None) -> Loaded:
     """The state at the log's present end; empty where there is no log. ``end``: as it was read a moment ago."""
     state: State | None = None
     reached: Mark | None = None
+    begun_after = Sequence(0)
     while True:
         mark, at = end or await journal.mark()
         end = None
         try:
-            state = state or await snapshots.read(mark.head, journal.shelf) or empty()
+            if state is None:
+                state = await snapshots.read(mark.head, journal.shelf) or empty()
+                begun_after = Sequence(state.meta.next_sequence - 1)
             async for step in _steps(state, journal, reached, mark, at):
                 reached = step
             assert reached is not None  # the end is given at least
-            return Loaded(state, reached)
+            return Loaded(state, reached, begun_after)
         except Compacted:  # what was folded is kept: reading may take longer than the store's history is
             continue
         except CoordinatorError:

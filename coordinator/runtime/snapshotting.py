@@ -11,10 +11,11 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from coordinator import logs
-from coordinator.core.ids import ApplicationId
+from coordinator.core.ids import ApplicationId, Sequence
 from coordinator.core.state import State, copy, rows
 from coordinator.core.sweep import is_closed
 from coordinator.runtime.errors import CoordinatorError
+from coordinator.runtime.loading import Loaded
 from coordinator.runtime.snapshot import Snapshots
 from coordinator.wire.records import Head
 from state_backend.errors import StateBackendError
@@ -39,6 +40,11 @@ class Snapshotting:
         self._every_events = every_events
         self._name = name
         self._failed_at = 0  #: The last event of the newest snapshot that a defect of ours has kept from being written.
+        self._found = self._begun_after = Sequence(0)
+
+    def loaded(self, loaded: Loaded) -> None:
+        """Notes the snapshot that was found, and where this replica began: one that it passed over counts for none."""
+        self._found, self._begun_after = loaded.mark.head.last_snapshot, loaded.begun_after
 
     def begin_if_due(self, state: State, head: Head) -> None:
         """Begins a snapshot of a copy of the state, if one is due."""
@@ -48,13 +54,15 @@ class Snapshotting:
     def _is_due(self, state: State, head: Head) -> bool:
         """Whether as many events have come since the last one as the options say, and as many as the state has rows.
 
-        So a replica that takes over has few events to fold, and a large state is not written for a few events. A closed
+        So a replica that takes over has few events to fold, and a large state is not written for a few events. The last
+        one is the last that could be read: after one of other rules, or a damaged one, a new one is due soon. A closed
         application gets none: nothing follows in its log, and what takes it out of the store removes its snapshots
         first.
         """
         if is_closed(state):
             return False
-        behind = state.meta.next_sequence - 1 - max(head.last_snapshot, self._failed_at)
+        last = self._begun_after if head.last_snapshot == self._found else head.last_snapshot
+        behind = state.meta.next_sequence - 1 - max(last, self._failed_at)
         if behind < self._every_events:
             return False
         under_way = self.task is not None and not self.task.done()

@@ -325,6 +325,30 @@ def test_snapshots_that_other_rules_have_folded_are_passed_over(version: int) ->
     assert [(level, "folded by rules of version" in why) for level, why in passed_over] == [("info", True)] * 2
 
 
+def test_the_first_commit_after_an_upgrade_to_other_rules_writes_a_snapshot_by_them() -> None:
+    """Else an application in which little happens would be folded from its first event whenever it is loaded."""
+
+    async def story() -> None:
+        async with World(options=OFTEN) as world:
+            await tell_jobs(world, 12)
+            store = world.reader()
+            before = await read_head(store)
+            for sequence in (before.last_snapshot, before.previous_snapshot):
+                await write_by_others(store, sequence, VERSION - 1)
+            fresh = (await world.start(reap=False)).replica
+            number = facts.Numbers()
+            number.last = 12 * 7
+            for job in (97, 98, 99):
+                await fresh.submit(facts.APP, number(facts.writes(job)[:1]))
+                await asyncio.sleep(1)
+            after = await read_head(store)
+            assert after.previous_snapshot == before.last_snapshot, "one snapshot, and no more"
+            assert before.next_sequence <= after.last_snapshot < before.next_sequence + 5
+            assert (await Snapshots(store, facts.APP, at_once).read(after)) is not None
+
+    virtual.run(story())
+
+
 async def write_by_others(store: MemoryBackend, sequence: Sequence, version: int) -> None:
     """Has a snapshot be of a release that keeps no clients, and is right by its own digest."""
     key = places.snapshot_part(facts.APP, sequence, 0)
