@@ -52,7 +52,8 @@ def told(found: Recovery, missing: ShuffleId) -> Recover:
 def _given_up(state: State, app_shuffle: AppShuffle, missing: ShuffleId) -> Rejection:
     return Rejection(
         Reason.EXHAUSTED,
-        f"generation {missing} of app shuffle {app_shuffle} is gone and its recoveries, or its output's, are used up",
+        f"generation {missing} of app shuffle {app_shuffle} is gone and its recoveries, or its inputs' or output's, "
+        "are used up",
         f"at most {state.meta.settings.recoveries_per_shuffle} recoveries of a shuffle until one is read to its end, "
         f"and {state.meta.settings.recoveries} of an application until one of any is",
         "Look with `shufflectl explain` at what destroys its data; deletion is suspended until `shufflectl resume`, "

@@ -12,6 +12,7 @@ from coordinator.core import commands as c
 from coordinator.core.events import DeletionResumed, PrematureDeletion, Recorded, StageCompleted
 from coordinator.core.evolve import evolve
 from coordinator.core.rejections import Rejection
+from coordinator.core.state import DENIED
 from coordinator.core.values import Capabilities, DirectiveKind, Settings
 from tests.scenarios.story import EAGER, REACHABLE, Story, attempt_of, shuffle
 
@@ -507,6 +508,38 @@ def test_39_so_is_what_the_asking_stage_has_half_written_again() -> None:
         "A1 denied to s1.1: 1 of 1",
         "suspended: recovery keeps failing",
     ]
+
+
+@pytest.mark.parametrize("first", ["", "A"])
+def test_39_so_is_what_is_made_of_it_whoever_has_asked_for_that_before(first: str) -> None:
+    story = Story(EAGER, settings=Settings(recoveries_per_shuffle=1))
+    story.whole("s0>A, s1:A>B, s2:B!")
+    story.delete_all()
+    story.whole("s3>A", job=1)
+    story.lose(A=0)
+    story.job("s4>A, s5:A!")
+    story.job("s6>A, s7:A>B, s8:B!")
+    assert [story.read(letter, "s5") for letter in first] == ["exhausted"] * len(first)
+    assert story.read("B", "s8") == "exhausted"
+    assert story.recoveries == 1
+    assert story.state.recovered[story.teller.id_of("B1")] == DENIED
+
+
+def test_39_what_was_denied_for_the_application_s_sake_is_named_with_the_next_loss_when_that_counts_anew() -> None:
+    story = Story(EAGER, settings=Settings(recoveries=1))
+    story.whole("s0>A, s1:A>B, s2:B!")
+    story.whole("s3>C, s4:C.")
+    story.job("s5>C, s6:C.")
+    story.lose(C=0)
+    story.run("s5")
+    assert story.recoveries == 1
+    story.delete_all()
+    story.job("s7>A, s8:A!")
+    assert story.read("A", "s8") == "exhausted"
+    assert story.run("s6")[2:3] == ["s6.0 completed, recovered C"]
+    story.job("s9>A, s10:A>B, s11:B!")
+    assert story.read("B", "s11") == "recover B1: recovery 2 of AB"
+    assert story.read("A", "s8") == "recover A1: recovery 2 of AB"
 
 
 def test_39_an_older_log_counts_what_was_recovered_and_read_all_the_same() -> None:
