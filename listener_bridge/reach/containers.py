@@ -97,21 +97,21 @@ def _accesses(kind: type) -> tuple[_Access, ...]:
 
 def _found_in(kind: type) -> Iterator[_Access]:
     yield from (_ACCESS[owner] for owner in kind.__mro__ if owner in _ACCESS)
-    attributes = _attributes(kind)
-    if attributes is not None:
-        yield attributes
+    if _has_attributes(kind):
+        yield _ATTRIBUTES
 
 
-def _attributes(kind: type) -> _Access | None:
-    """How to read an object's attributes. They count as one reference: the object's, to their dictionary."""
-    found = _descriptor(kind)
-    if type(found) not in _DESCRIPTORS:
-        return None
+def _has_attributes(kind: type) -> bool:
+    return type(_descriptor(kind)) in _DESCRIPTORS
 
-    def called(one: Any) -> Iterator[tuple[str, int]]:
-        return _entries(found.__get__(one), lambda key: f".{key}" if _is_name(key) else ".…")
 
-    return _Access(lambda _: 1, lambda one: (found.__get__(one),), called)
+def _attributes(one: Any) -> Any:
+    """Its dictionary. The class is asked each time: who keeps the descriptor keeps the class, and what that holds."""
+    return _descriptor(type(one)).__get__(one)
+
+
+def _by_attribute(one: Any) -> Iterator[tuple[str, int]]:
+    return _entries(_attributes(one), lambda key: f".{key}" if _is_name(key) else ".…")
 
 
 def _descriptor(kind: type) -> Any:
@@ -124,6 +124,8 @@ def _is_name(key: Any) -> bool:
     return type(key) is str and key.isidentifier()
 
 
+#: They count as one reference: the object's, to their dictionary.
+_ATTRIBUTES = _Access(lambda _: 1, lambda one: (_attributes(one),), _by_attribute)
 _OF_PYTHONS: Mapping[type, tuple[_Access, ...]] = {kind: tuple(_found_in(kind)) for kind in _PYTHONS}
 
 

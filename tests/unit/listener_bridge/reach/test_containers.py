@@ -316,6 +316,20 @@ def test_what_leads_nowhere_is_let_go() -> None:
     assert leading([nowhere, somewhere], {id(rdd)}) in ([somewhere, [rdd]], [[rdd], somewhere])
 
 
+def test_a_class_that_was_looked_into_goes_with_its_last_name() -> None:
+    class Local:
+        held = Box(None)
+
+        def __init__(self) -> None:
+            self.inner = Box(None)
+
+    held, kind = weakref.ref(Local.held), weakref.ref(Local)
+    assert inside(Local()), "it was looked into"
+    del Local
+    gc.collect()
+    assert (held(), kind()) == (None, None)
+
+
 def test_what_is_too_large_is_not_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ways, "REFERENCES_MAX", 4)
     rdd = Rdd(JavaObject("o1", Client()))
