@@ -245,6 +245,16 @@ class Spark:
             self.shuffles[one].stage = None
         self.told.append(c.ReportJobEnded(job.job, succeeded))
 
+    def work(self, steps: int) -> None:
+        """Work as it usually goes, and well."""
+        for _ in range(steps):
+            if self.running:
+                self.complete(next(iter(self.running.values())))
+            elif runnable := self.runnable():
+                self.submit(*runnable[0])
+            elif self.jobs:
+                self.end_job(next(iter(self.jobs.values())), succeeded=True)
+
     # ---- losses and the cleaner --------------------------------------------------------------------------------------
 
     def lose(self, app_shuffle: AppShuffle, left: int, reported: bool) -> None:
@@ -272,6 +282,13 @@ class Spark:
                 self.shuffles[one].reads = ()
                 self.shuffles[one].available = 0
                 self.data -= {(one, count) for _, count in self.data}
+
+    def truth(self) -> c.Resync:
+        """What runs, and what is there: as it is told after facts were dropped."""
+        jobs = tuple(map(self.job_told, self.jobs.values()))
+        stages = tuple(c.ReportStageSubmitted(r.stage, r.reads, r.writes, r.tasks) for r in self.running.values())
+        there = sorted(set(self.shuffles) - self.cleaned)
+        return c.Resync(jobs, stages, (), tuple(Outputs(one, self.shuffles[one].available, MAPS) for one in there))
 
     # ---- looks -------------------------------------------------------------------------------------------------------
 

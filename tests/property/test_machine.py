@@ -121,13 +121,7 @@ class Machine(RuleBasedStateMachine):
     @rule(steps=st.integers(1, 6))
     def go_on(self, steps: int) -> None:
         """Work as it usually goes: told at once, and well."""
-        for _ in range(steps):
-            if self.spark.running:
-                self.spark.complete(next(iter(self.spark.running.values())))
-            elif runnable := self.spark.runnable():
-                self.spark.submit(*runnable[0])
-            elif self.spark.jobs:
-                self.spark.end_job(next(iter(self.spark.jobs.values())), succeeded=True)
+        self.spark.work(steps)
         self.deliver(100)
 
     @precondition(lambda self: self.spark.jobs)
@@ -285,12 +279,7 @@ class Machine(RuleBasedStateMachine):
     def _finish(self) -> None:
         self.deliver(10_000)
         for _ in range(200):
-            if self.spark.running:
-                self.spark.complete(next(iter(self.spark.running.values())))
-            elif runnable := self.spark.runnable():
-                self.spark.submit(*runnable[0])
-            elif self.spark.jobs:
-                self.spark.end_job(next(iter(self.spark.jobs.values())), succeeded=True)
+            self.spark.work(1)
             self.deliver(100)
         assert not self.spark.jobs
 

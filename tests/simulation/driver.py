@@ -18,7 +18,7 @@ from coordinator.core import commands as c
 from coordinator.core.ids import ApplicationId, AppShuffle, ClientId, DirectiveId, ShuffleId
 from coordinator.core.rejections import AlreadyConfirmed, Answer, Ready, Reason, Rejection
 from coordinator.core.state import Directive
-from coordinator.core.values import Capabilities, DirectiveKind, Driver, Level, Locator, Outputs, Policy
+from coordinator.core.values import Capabilities, DirectiveKind, Driver, Level, Locator, Policy
 from coordinator.runtime.api import CoordinatorError
 from coordinator.runtime.errors import ApplicationOver
 from coordinator.runtime.replica import Replica
@@ -331,7 +331,7 @@ class SimulatedDriver:
             self.spark.start_job(_chosen(sorted(self.spark.held), choice), bool(choice & 1))
 
     def _go(self, steps: int, more: int) -> None:
-        go_on(self.spark, steps)
+        self.spark.work(steps)
 
     def _fail(self, choice: int, more: int) -> None:
         if self.spark.running:
@@ -386,9 +386,9 @@ class SimulatedDriver:
 
     def _forget(self, steps: int, more: int) -> None:
         """Spark goes on, and nothing of it is told; then the whole truth is."""
-        go_on(self.spark, steps)
+        self.spark.work(steps)
         dropped, self.spark.told = len(self.spark.told), []
-        self.spark.told += [c.ReportGap(dropped, "outbox"), _truth(self.spark)]
+        self.spark.told += [c.ReportGap(dropped, "outbox"), self.spark.truth()]
 
     def _end(self, choice: int, more: int) -> None:
         finish(self.spark)
@@ -418,33 +418,10 @@ def _chosen(some: Sequence, choice: int):  # type: ignore[no-untyped-def, type-a
     return some[choice % len(some)]
 
 
-def go_on(spark: Spark, steps: int) -> None:
-    """Work as it usually goes."""
-    for _ in range(steps):
-        if spark.running:
-            spark.complete(next(iter(spark.running.values())))
-        elif runnable := spark.runnable():
-            spark.submit(*runnable[0])
-        elif spark.jobs:
-            spark.end_job(next(iter(spark.jobs.values())), succeeded=True)
-
-
 def finish(spark: Spark) -> None:
     """Every job comes to its end."""
     while spark.jobs or spark.running:
-        go_on(spark, 1)
-
-
-def _truth(spark: Spark) -> c.Resync:
-    """What runs, and what is there."""
-    jobs = tuple(spark.job_told(job) for job in spark.jobs.values())
-    stages = tuple(c.ReportStageSubmitted(r.stage, r.reads, r.writes, r.tasks) for r in spark.running.values())
-    outputs = tuple(
-        Outputs(one, shuffled.available, MAPS)
-        for one, shuffled in sorted(spark.shuffles.items())
-        if one not in spark.cleaned
-    )
-    return c.Resync(jobs, stages, (), outputs)
+        spark.work(1)
 
 
 def _directive_of(told: service_pb2.Directive) -> Directive:
