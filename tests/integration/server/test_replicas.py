@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,12 +11,15 @@ from typing import Any
 
 import grpc
 import pytest
+from shuffle_lifecycle.v1 import common_pb2, service_pb2_grpc
 from shuffle_lifecycle.v1 import service_pb2 as pb
-from shuffle_lifecycle.v1 import service_pb2_grpc
 
 from coordinator.core.commands import GetShuffleId
-from coordinator.core.ids import ShuffleId
+from coordinator.core.ids import AppShuffle, ShuffleId
+from coordinator.core.lineages import kind_of
 from coordinator.core.rejections import Accepted, Ready
+from coordinator.core.values import Lesson, Lineage
+from coordinator.runtime.clock import Clock
 from coordinator.runtime.options import Options
 from coordinator.runtime.replica import Replica
 from coordinator.server.options import ServerOptions
@@ -30,13 +34,18 @@ READY = Ready(ShuffleId(1))
 
 
 @asynccontextmanager
-async def replica(store: Path, name: str, mint: str = MINT) -> AsyncIterator[Any]:
-    """A stub of a server over a replica of its own on the store."""
+async def replica(
+    store: Path, name: str, mint: str = MINT, ahead_s: float = 0, lessons: tuple[Lesson, ...] = ()
+) -> AsyncIterator[Any]:
+    """A stub of a server over a replica of its own on the store. ``ahead_s``: its clock; ``lessons``: of `nightly`."""
     backend = await open_backend(f"sqlite:///{store}")
     try:
-        options = ServerOptions(bind="127.0.0.1:0", replica=name, drain_s=0.2, mint=lambda: mint)
+        options = ServerOptions(
+            bind="127.0.0.1:0", replica=name, drain_s=0.2, mint=lambda: mint, lessons={"nightly": lessons}
+        )
+        clock = Clock(lambda: time.time() + ahead_s)
         async with (
-            Replica(backend, Options(replica=name, heartbeat_s=0)) as coordinator,
+            Replica(backend, Options(replica=name, heartbeat_s=0), clock) as coordinator,
             Server(coordinator, options) as server,
             grpc.aio.insecure_channel(server.address) as channel,
         ):
@@ -131,6 +140,87 @@ async def test_two_replicas_list_and_follow_the_same(store: Path) -> None:
         listed = await second.ListApplications(pb.ListApplicationsRequest())
         assert [one.application for one in listed.applications] == [APP]
         following.cancel()
+
+
+READ = pb.ReportStageCompleted(stage={"stage": 5}, output_bytes=1)
+KIND = kind_of({AppShuffle(0): Lineage(AppShuffle(0), call_site="map at job.py:3")}.get, AppShuffle(0))
+
+
+def acting(rule: common_pb2.Rule, grace_ms: int = 0) -> dict[str, Any]:
+    policy = {"rule": rule, "observe": False, "grace_ms": grace_ms}
+    return {"application": APP, "driver": {"name": "nightly"}, "policy": policy}
+
+
+def read_once(first: int) -> list[pb.NumberedRequest]:
+    """App shuffle 0 is written, and its reader runs to its end."""
+    reads = pb.ReportStageSubmitted(stage={"stage": 5}, reads=[0], tasks=1)
+    return [
+        *facts.story(first),
+        pb.NumberedRequest(number=first + 3, report_stage_submitted=reads),
+        pb.NumberedRequest(number=first + 4, report_stage_completed=READ),
+        pb.NumberedRequest(number=first + 5, report_job_ended={"job": 1}),
+    ]
+
+
+async def directive(driver: Driver) -> Any:
+    """The next one, whatever is answered before it."""
+    while True:
+        reply = await driver.read()
+        if reply.WhichOneof("message") == "directives":
+            (told,) = reply.directives.directives
+            return told
+
+
+async def kinds(stub: Any) -> list[str]:
+    return [type(recorded.event).__name__ for recorded in await events(stub)]
+
+
+async def test_an_outcome_counts_once_however_many_replicas_it_is_told(store: Path) -> None:
+    told = acting(common_pb2.RULE_EAGER)
+    async with replica(store, "a") as first, replica(store, "b") as second:
+        async with session(first, register=told) as (driver, _):
+            await driver.send(facts.batch(read_once(1)))
+            fence = await directive(driver)
+        async with session(second, register=False) as (driver, _):
+            again = await directive(driver)
+            assert (again.directive, again.kind) == (fence.directive, common_pb2.DIRECTIVE_KIND_FENCE)
+            outcomes = [
+                pb.ReportOutcome(directive=fence.directive, fenced={"bytes": 7}),
+                pb.ReportOutcome(directive=fence.directive, fenced={"bytes": 7}),
+                pb.ReportOutcome(directive=fence.directive, busy={"who": ["5.0"]}),
+                pb.ReportOutcome(directive=99, freed={"bytes": 7}),
+            ]
+            numbered = (pb.NumberedRequest(number=7 + n, report_outcome=one) for n, one in enumerate(outcomes))
+            await driver.send(facts.batch(list(numbered)))
+            deletion = await directive(driver)
+        assert deletion.kind == common_pb2.DIRECTIVE_KIND_DELETE
+        followed = await kinds(first)
+        assert [followed.count(kind) for kind in ("GenerationFenced", "FenceRefused", "GenerationDeleted")] == [1, 0, 0]
+
+
+async def test_who_comes_from_a_replica_that_is_an_hour_ahead_waits_for_its_grace_alone(store: Path) -> None:
+    told = acting(common_pb2.RULE_EAGER, grace_ms=500)
+    async with replica(store, "ahead", ahead_s=3_600) as first, replica(store, "b") as second:
+        async with session(first, register=told) as (driver, _):
+            await driver.send(facts.batch(read_once(1)))
+            await driver.answers(6)
+        async with session(second, register=False) as (driver, _):
+            assert (await directive(driver)).kind == common_pb2.DIRECTIVE_KIND_FENCE  # and not in an hour
+        times = [recorded.time_ms for recorded in await events(second)]
+        assert times == sorted(times)
+        assert times[0] > 1_000 * (time.time() + 1_800)
+
+
+async def test_an_application_keeps_the_lessons_that_it_came_with_when_the_file_is_another_one(store: Path) -> None:
+    told = acting(common_pb2.RULE_HISTORY)
+    async with replica(store, "a", lessons=(Lesson(KIND, 1),)) as stub, session(stub, register=told):
+        pass
+    async with (
+        replica(store, "b", lessons=(Lesson(KIND, 2),)) as stub,
+        session(stub, register=told) as (driver, _),  # who comes again says again who it is
+    ):
+        await driver.send(facts.batch(read_once(1)))
+        assert (await directive(driver)).kind == common_pb2.DIRECTIVE_KIND_FENCE
 
 
 async def test_ten_thousand_questions_of_one_stage_are_answered_and_counted(store: Path) -> None:
