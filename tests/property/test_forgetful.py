@@ -11,7 +11,7 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import precondition, rule
+from hypothesis.stateful import rule
 
 from coordinator.core import commands as c
 from coordinator.core import events as e
@@ -66,12 +66,6 @@ class Forgetful(Machine):
         self.spark.told.append(self.spark.truth())
         if at_once:
             self.deliver(1_000)
-
-    @precondition(lambda self: self.waited.for_truth is False)
-    @rule()
-    def tell_all_again(self) -> None:
-        """A truth that nobody has waited for, as after a session that was lost."""
-        self.spark.told.append(self.spark.truth())
 
     def _finish(self) -> None:
         """A job comes after all others: who asked for one that was never told is waited for no longer."""
