@@ -5,7 +5,7 @@ Invariant: that of the contract: a verb acts on the generation that its locator 
 
 Celeborn and Uniffle have rooms of their own. They use, too, what is here below Spark's own shuffle:
 
-    the contract     api, testing, choosing, in_the_driver
+    the contract     api, testing, choosing, in_the_driver, obstacles
     Spark's own      native, NativeService, FenceWork, FreeWork, Hold, Deletion, LocalFiles, Place
     who is busy      FenceDecision, Users, Near
     what is counted  Generations, MapSizes

@@ -10,17 +10,16 @@ as a value, since a stopped context and a lost gateway are states of the world.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from listener_bridge.shuffle_services import api
-from listener_bridge.tap.jvm import DriverJvm, JavaObject
+from listener_bridge.tap.jvm import JavaObject
 from listener_bridge.tap.tap import Tap
 
 _ANY_GENERATION = -1
 _UNREGISTERED_MAX = 1_024
-_CONNECT = "SparkConnectPlugin"  #: PySpark starts it where a program asks for a remote session on a master.
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,31 +155,6 @@ class InTheDriver:
 
     def _not_ours(self, locator: api.Locator) -> str:
         return f"{locator} is not of this application; expected service {self.service!r}, payload {self._application}/…"
-
-
-def deletes_unless(obstacles: Iterator[str]) -> Literal[True] | api.ObserveOnly:
-    """Whether a service may delete early; the first obstacle is the one that people are told."""
-    reason = next(obstacles, None)
-    return True if reason is None else api.ObserveOnly(reason)
-
-
-def spelled(versions: Sequence[tuple[int, int]]) -> str:
-    """`3.5, 4.0`."""
-    return ", ".join(f"{major}.{minor}" for major, minor in versions)
-
-
-def in_any_service(driver: DriverJvm) -> Iterator[str]:
-    """Why no service may delete early in this session."""
-    if _CONNECT in driver.conf("spark.plugins", ""):
-        yield (
-            f"this driver serves Spark Connect (spark.plugins has {_CONNECT}): what its clients may still use is not "
-            "seen; expected a session of the driver's own: spark.api.mode=classic, and no remote"
-        )
-
-
-def is_on(driver: DriverJvm, key: str, default: str = "false") -> bool:
-    """Whether Spark may take it for set: it leaves out blanks, and looks up what it refers to, as `${env:PUSH}`."""
-    return driver.conf(key, default).strip().lower() != "false"
 
 
 def _ms(seconds: float) -> int:

@@ -14,15 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from listener_bridge.shuffle_services import api
-from listener_bridge.shuffle_services.in_the_driver import (
-    InTheDriver,
-    Named,
-    deletes_unless,
-    in_any_service,
-    is_on,
-    spelled,
-)
+from listener_bridge.shuffle_services import api, obstacles
+from listener_bridge.shuffle_services.in_the_driver import InTheDriver, Named
 from listener_bridge.tap import jvm
 from listener_bridge.tap.jvm import DriverJvm, JavaObject
 from listener_bridge.tap.tap import Tap
@@ -56,7 +49,7 @@ class NativeShuffleService(InTheDriver):
 def _capability(driver: DriverJvm) -> api.Capability:
     return api.Capability(
         service=SERVICE,
-        deletes=deletes_unless(_obstacles(driver)),
+        deletes=obstacles.deletes_unless(_obstacles(driver)),
         can_complete_generation_after_loss=True,
         forget_is_separate=True,
     )
@@ -64,13 +57,13 @@ def _capability(driver: DriverJvm) -> api.Capability:
 
 def _obstacles(driver: DriverJvm) -> Iterator[str]:
     """Why this session's data must not be deleted early, most fundamental first."""
-    if driver.version not in ACTED_UPON:
-        version, known = spelled([driver.version]), spelled(ACTED_UPON)
-        yield f"Spark {version} was never tried; deletion is known to be safe on {known}"
+    yield from obstacles.of_spark_version(
+        driver, ACTED_UPON, "Spark {version} was never tried; deletion is known to be safe on {tried}"
+    )
     manager = str(driver.shuffle_manager.getClass().getName())
     if manager != _SORT_SHUFFLE:
         yield f"shuffle manager {manager} is not known here; expected {_SORT_SHUFFLE}"
-    yield from in_any_service(driver)
+    yield from obstacles.of_any_service(driver)
     if driver.conf("spark.shuffle.sort.io.plugin.class", _LOCAL_DISK) != _LOCAL_DISK:
         yield "spark.shuffle.sort.io.plugin.class is set: files may lie elsewhere than on executors' local disks"
     if _is_on(driver, "spark.shuffle.push.enabled"):
@@ -95,7 +88,7 @@ _ON_BY_DEFAULT = frozenset({"spark.storage.decommission.shuffleBlocks.enabled"})
 
 
 def _is_on(driver: DriverJvm, key: str) -> bool:
-    return is_on(driver, key, "true" if key in _ON_BY_DEFAULT else "false")
+    return obstacles.is_on(driver, key, "true" if key in _ON_BY_DEFAULT else "false")
 
 
 def load(tap: Tap) -> JavaObject:
@@ -129,7 +122,7 @@ def _allocation(driver: DriverJvm) -> JavaObject | None:
 def _deletion(driver: DriverJvm, loader: JavaObject) -> JavaObject:
     outlives = _is_on(driver, "spark.shuffle.service.enabled")
     algorithm = driver.conf("spark.shuffle.checksum.algorithm", "ADLER32").upper()  # as in files' names
-    checksums = is_on(driver, "spark.shuffle.checksum.enabled", "true")
+    checksums = obstacles.is_on(driver, "spark.shuffle.checksum.enabled", "true")
     return driver.construct(
         loader,
         "Deletion",

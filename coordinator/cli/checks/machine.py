@@ -19,7 +19,7 @@ from pathlib import Path
 from coordinator.cli.checks.finding import Finding, fail, ok, warn
 from coordinator.release import release
 from listener_bridge.shuffle_services import native
-from listener_bridge.shuffle_services.in_the_driver import spelled
+from listener_bridge.shuffle_services.obstacles import spelled
 
 _OLDEST_JAVA = 17
 _OLDEST = {"grpcio": (1, 62), "protobuf": (4, 25)}

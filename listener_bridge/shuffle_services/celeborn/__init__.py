@@ -13,15 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from listener_bridge.shuffle_services import api, native
-from listener_bridge.shuffle_services.in_the_driver import (
-    InTheDriver,
-    Named,
-    deletes_unless,
-    in_any_service,
-    is_on,
-    spelled,
-)
+from listener_bridge.shuffle_services import api, native, obstacles
+from listener_bridge.shuffle_services.in_the_driver import InTheDriver, Named
 from listener_bridge.tap import jvm
 from listener_bridge.tap.jvm import DriverJvm, JavaObject
 from listener_bridge.tap.tap import Tap
@@ -83,7 +76,7 @@ def _ids(named: Named) -> tuple[int, ...]:
 def _capability(driver: DriverJvm) -> api.Capability:
     return api.Capability(
         service=SERVICE,
-        deletes=deletes_unless(_obstacles(driver)),
+        deletes=obstacles.deletes_unless(_obstacles(driver)),
         can_complete_generation_after_loss=True,
         forget_is_separate=True,
     )
@@ -91,26 +84,28 @@ def _capability(driver: DriverJvm) -> api.Capability:
 
 def _obstacles(driver: DriverJvm) -> Iterator[str]:
     """Why this session's data must not be deleted early, most fundamental first."""
-    manager = str(driver.shuffle_manager.getClass().getName())
-    if manager != MANAGER:
-        yield f"the shuffle manager of this session is {manager}, not Celeborn's {MANAGER}"
-        return
-    if driver.version not in ACTED_UPON:
-        version, known = spelled([driver.version]), spelled(ACTED_UPON)
-        yield f"Celeborn's client does not fit Spark {version}, or was never tried with it; {known} were"
-    yield from in_any_service(driver)
-    try:
-        yield from _missing(driver)
-        if not _reruns(driver):
-            yield (
-                "Celeborn does not write a lost shuffle again in this session; set "
-                "spark.celeborn.client.spark.stageRerun.enabled=true "
-                "(before 0.6: spark.celeborn.client.spark.fetch.throwsFetchFailure)"
-            )
-    except Exception as error:  # noqa: BLE001 - another client than those that were tried
-        yield f"Celeborn's client is not as expected: {str(error).splitlines()[0][:200]}"
-    if is_on(driver, "spark.celeborn.client.spark.fetch.cleanFailedShuffle"):
+    name = CelebornShuffleService.name
+    yield from obstacles.of_manager(driver, name, MANAGER)
+    yield from obstacles.of_spark_version(
+        driver,
+        ACTED_UPON,
+        "Celeborn's client does not fit Spark {version}, or was never tried with it; {tried} were",
+    )
+    yield from obstacles.of_any_service(driver)
+    yield from obstacles.of_client(driver, name, _of_the_client)
+    if obstacles.is_on(driver, "spark.celeborn.client.spark.fetch.cleanFailedShuffle"):
         yield "spark.celeborn.client.spark.fetch.cleanFailedShuffle=true was never tried with early deletion"
+
+
+def _of_the_client(driver: DriverJvm) -> Iterator[str]:
+    """What the client lacks, and how it is configured."""
+    yield from _missing(driver)
+    if not _reruns(driver):
+        yield (
+            "Celeborn does not write a lost shuffle again in this session; set "
+            "spark.celeborn.client.spark.stageRerun.enabled=true "
+            "(before 0.6: spark.celeborn.client.spark.fetch.throwsFetchFailure)"
+        )
 
 
 def _missing(driver: DriverJvm) -> Iterator[str]:
@@ -130,6 +125,7 @@ def _lacking(name: str, needed: Iterable[str], there: Iterable[JavaObject]) -> I
 
 
 def _reruns(driver: DriverJvm) -> bool:
+    """Whether Celeborn's client reports lost data as fetch failures, so that Spark runs the map stage again."""
     field = driver.shuffle_manager.getClass().getDeclaredField("celebornConf")
     field.setAccessible(True)
     conf = field.get(driver.shuffle_manager)

@@ -15,15 +15,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 
-from listener_bridge.shuffle_services import api, native
-from listener_bridge.shuffle_services.in_the_driver import (
-    InTheDriver,
-    Named,
-    deletes_unless,
-    in_any_service,
-    is_on,
-    spelled,
-)
+from listener_bridge.shuffle_services import api, native, obstacles
+from listener_bridge.shuffle_services.in_the_driver import InTheDriver, Named
 from listener_bridge.tap import jvm
 from listener_bridge.tap.jvm import DriverJvm, JavaObject
 from listener_bridge.tap.tap import Tap
@@ -76,7 +69,7 @@ def _is_server(name: str) -> bool:
 def _capability(driver: DriverJvm) -> api.Capability:
     return api.Capability(
         service=SERVICE,
-        deletes=deletes_unless(_obstacles(driver)),
+        deletes=obstacles.deletes_unless(_obstacles(driver)),
         can_complete_generation_after_loss=False,
         forget_is_separate=False,
         may_have_to_keep=True,
@@ -85,18 +78,13 @@ def _capability(driver: DriverJvm) -> api.Capability:
 
 def _obstacles(driver: DriverJvm) -> Iterator[str]:
     """Why this session's data must not be deleted early, most fundamental first."""
-    manager = str(driver.shuffle_manager.getClass().getName())
-    if manager != MANAGER:
-        yield f"the shuffle manager of this session is {manager}, not Uniffle's {MANAGER}"
-        return
-    if driver.version not in ACTED_UPON:
-        version, known = spelled([driver.version]), spelled(ACTED_UPON)
-        yield f"Uniffle's client was never tried with Spark {version}; {known} was"
-    yield from in_any_service(driver)
-    try:
-        yield from _of_the_client(driver)
-    except Exception as error:  # noqa: BLE001 - another client than those that were tried
-        yield f"Uniffle's client is not as expected: {str(error).splitlines()[0][:200]}"
+    name = UniffleShuffleService.name
+    yield from obstacles.of_manager(driver, name, MANAGER)
+    yield from obstacles.of_spark_version(
+        driver, ACTED_UPON, "Uniffle's client was never tried with Spark {version}; {tried} was"
+    )
+    yield from obstacles.of_any_service(driver)
+    yield from obstacles.of_client(driver, name, _of_the_client)
     yield from _of_the_settings(driver)
 
 
@@ -122,7 +110,7 @@ def _of_the_client(driver: DriverJvm) -> Iterator[str]:
 
 
 def _of_the_settings(driver: DriverJvm) -> Iterator[str]:
-    if is_on(driver, "spark.speculation"):
+    if obstacles.is_on(driver, "spark.speculation"):
         yield "spark.speculation=true: a late attempt could register an output on servers that the shuffle has left"
     storage = driver.conf("spark.rss.storage.type", "")
     if storage != _STORAGE:
