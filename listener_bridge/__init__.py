@@ -15,7 +15,7 @@ Begin with `bridge`, which has all that an attachment is made of. Spark is heard
     attaching       plugin, status, settings, durations, sizes, parts, bridge
     reporting       reporter, translate, lineage, lines, cached, places, disks, shorten, words
     the connection  client, session, outbox, channels, backoff, carrying
-    directives      executor, outcomes, ahead
+    directives      executor, outcomes, ahead, invalidating, newest
     a coordinator   embedded, mounts
     how often       allowance, seldom
     in a program    forks, connections, greenlets, heard

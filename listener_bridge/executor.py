@@ -1,10 +1,12 @@
-"""Carries out directives: fence, delete, invalidate; and takes snapshots.
+"""The thread that carries out directives, one after the other, and that takes snapshots.
 
-Responsible for: one thread that calls the shuffle service; which generation of an app shuffle is the newest; and which
-data the service still has to forget. If a fence says that its deletion follows, the data are freed at once, and the
-delete directive is answered with the outcome of that. Refuses to know: why a generation goes, how a service works, how
-outcomes travel, and what came of earlier directives (`outcomes`).
-Invariant: a directive for a generation that is older than the newest known one is `Superseded`.
+Responsible for: the one thread that calls the shuffle service; fences and deletions; and which data the service still
+has to forget. If a fence says that its deletion follows, the data are freed at once, and the delete directive is
+answered with the outcome of that (`ahead`).
+Refuses to know: why a generation goes, how a service works, how outcomes travel, what came of earlier directives
+(`outcomes`), which generation is the newest (`newest`), and how one is given up (`invalidating`).
+Invariant: whatever a task of the thread raises, the thread goes on with the next one; a directive that is still asked
+for gets an outcome.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import logging
 import queue
 import threading
 import time
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
@@ -23,6 +25,8 @@ from shuffle_lifecycle.v1 import common_pb2
 
 from listener_bridge import words
 from listener_bridge.ahead import Ahead
+from listener_bridge.invalidating import FENCE_TIMEOUT_S, Invalidating
+from listener_bridge.newest import Newest
 from listener_bridge.outcomes import WAITING_MAX, Outcomes
 from listener_bridge.reporter import Reporter
 from listener_bridge.shuffle_services import api
@@ -31,11 +35,8 @@ from listener_bridge.words import Directive, Outcome, Request
 
 log = logging.getLogger("shuffle_lifecycle")
 
-FENCE_TIMEOUT_S = 5.0
 FREE_TIMEOUT_S = 20.0
 FORGET_PAUSE_S = 0.5
-_TEXT_MAX = 300  # characters of an error's text: an exception of py4j has the JVM's stack trace in it
-CLEANED_MAX = 4_096  # app shuffles that Spark has cleaned are remembered: directives for them end within seconds
 
 
 @dataclass(slots=True)
@@ -93,9 +94,10 @@ class Executor:
         self._tasks: queue.SimpleQueue[_Task] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._outcomes = Outcomes()
-        self._newest: dict[int, int] = {}  # app shuffle -> newest shuffle id that is known
-        self._given_up: dict[int, tuple[int, api.Locator]] = {}  # invalidate directive -> fenced, and not yet freed
-        self._cleaned: OrderedDict[int, None] = OrderedDict()  # the newest app shuffles that Spark has let go
+        self._newest = Newest()
+        self._invalidating = Invalidating(
+            service, reporter, self._outcomes, self._newest, free=self._free, on_gone=lambda gone: self.on_gone(gone)
+        )
         self._to_forget: deque[api.Locator] = deque(maxlen=WAITING_MAX)
         self._forget_due_s = 0.0  # by the monotonic clock
         self._forget_is_put_off = False  # some is left to forget, later; for the executor's thread alone
@@ -112,7 +114,7 @@ class Executor:
         with self._lock:
             if not self._outcomes.has_room_for(directive):
                 return
-            self._note_newest(directive.app_shuffle, max(directive.shuffle_id, directive.newest_shuffle_id))
+            self._newest.note(directive.app_shuffle, max(directive.shuffle_id, directive.newest_shuffle_id))
             came = self._outcomes.came_of(directive.directive)
             if self._outcomes.ask(directive):
                 self._tasks.put(directive)
@@ -134,28 +136,25 @@ class Executor:
         """The coordinator has lost its log: its directives and shuffle ids are no longer those of the new one."""
         with self._lock:
             self._outcomes.clear()
-            self._newest.clear()
-            self._given_up.clear()
+            self._newest.forget_all()
+            self._invalidating.forget_all()
         self.ahead.forget_all()
 
     def generation_known(self, app_shuffle: int, shuffle_id: int) -> None:
         """A writer was told this generation: directives for older ones are superseded."""
-        with self._lock:
-            self._note_newest(app_shuffle, shuffle_id)
+        self._newest.note(app_shuffle, shuffle_id)
         if self._may_have_to_keep:
             self._tasks.put(_AskWhetherKept(app_shuffle))
 
     def shuffle_cleaned(self, app_shuffle: int) -> None:
+        """Spark's cleaner has let the app shuffle go: no directive for it will come any more."""
         with self._lock:
-            self._cleaned[app_shuffle] = None
-            if len(self._cleaned) > CLEANED_MAX:
-                self._cleaned.popitem(last=False)
-            self._newest.pop(app_shuffle, None)
-            for over in [one for one, (whose, _) in self._given_up.items() if whose == app_shuffle]:
-                del self._given_up[over]
+            self._newest.clean(app_shuffle)
+            self._invalidating.forget(app_shuffle)
         self.ahead.forget(app_shuffle)
 
     def want_snapshot(self) -> None:
+        """Take a snapshot behind the directives that wait, and report it."""
         self._tasks.put(_Errand.SNAPSHOT)
 
     def tasks_ended(self) -> None:
@@ -169,10 +168,6 @@ class Executor:
         self._tasks.put(_Errand.STOP)
         if self._thread.is_alive():
             self._thread.join(timeout_s)
-
-    def _note_newest(self, app_shuffle: int, shuffle_id: int) -> None:
-        if app_shuffle not in self._cleaned:
-            self._newest[app_shuffle] = max(shuffle_id, self._newest.get(app_shuffle, 0))
 
     # ---- the thread ----
 
@@ -226,7 +221,7 @@ class Executor:
         elif directive.kind == common_pb2.DIRECTIVE_KIND_DELETE:
             self._delete(directive)
         elif directive.kind == common_pb2.DIRECTIVE_KIND_INVALIDATE:
-            self._invalidate(directive)
+            self._report(directive, self._invalidating.carry_out(directive))
         else:
             self._report(directive, api.Failed(f"directives of kind {directive.kind} are not known to this driver"))
 
@@ -237,13 +232,13 @@ class Executor:
         return is_deletion and locator is not None and self.ahead.has_done(locator)
 
     def _fence(self, directive: Directive) -> None:
-        newest = self._newest.get(directive.app_shuffle, 0)
-        if newest > directive.shuffle_id:
-            self._report(directive, api.Superseded(f"generation {newest} of app shuffle {directive.app_shuffle}"))
+        superseded = self._newest.superseded(directive)
+        if superseded is not None:
+            self._report(directive, superseded)
             return
         self._reporter.begin(directive.directive)
         began = time.perf_counter()
-        outcome = self._fenced(lambda: self._service.fence(directive.app_shuffle, FENCE_TIMEOUT_S))
+        outcome = api.outcome_of(lambda: self._service.fence(directive.app_shuffle, FENCE_TIMEOUT_S))
         self.counts.fence_ms.append((time.perf_counter() - began) * 1000)
         if isinstance(outcome, (api.Fenced, api.Superseded)):
             self.on_gone(directive.app_shuffle)
@@ -257,7 +252,7 @@ class Executor:
         If Spark has cleaned the app shuffle meanwhile no delete directive will come, and it is freed here and now.
         """
         with self._lock:
-            if is_awaited := app_shuffle not in self._cleaned:
+            if is_awaited := not self._newest.is_cleaned(app_shuffle):
                 self.ahead.announce(locator, app_shuffle)
         if is_awaited:
             self._tasks.put(_FreeAhead(locator))
@@ -269,13 +264,6 @@ class Executor:
         if not self._stopped and self.ahead.is_due(locator):
             self.ahead.keep(locator, self._free(locator))
 
-    def _fenced(self, verb: Callable[[], api.FenceOutcome]) -> api.FenceOutcome:
-        """What the verb gives; an error that it raises is an outcome, too."""
-        try:
-            return verb()
-        except Exception as error:  # noqa: BLE001 - as `_raised` says
-            return _raised(error)
-
     def _delete(self, directive: Directive) -> None:
         locator = words.locator_of(directive.locator)
         if locator is None:
@@ -285,70 +273,10 @@ class Executor:
             self._report(directive, self._free(locator) if done is None else done)
 
     def _free(self, locator: api.Locator) -> api.FreeOutcome:
-        try:
-            outcome = self._service.free(locator, FREE_TIMEOUT_S)
-        except Exception as error:  # noqa: BLE001 - as `_raised` says
-            return _raised(error)
+        outcome = api.outcome_of(lambda: self._service.free(locator, FREE_TIMEOUT_S))
         if isinstance(outcome, api.Freed) and self._forgets:
             self._to_forget.append(locator)
         return outcome
-
-    def _invalidate(self, directive: Directive) -> None:
-        locator = words.locator_of(directive.locator)
-        _, fenced = self._given_up.get(directive.directive, (None, None))
-        if fenced is not None:
-            outcome = self._free_given_up(directive, fenced)
-        elif locator is None:
-            outcome = self._invalidate_unnamed(directive)
-        else:
-            outcome = self._give_up(directive, lambda: self._service.invalidate(locator, FENCE_TIMEOUT_S))
-        self._report(directive, outcome)
-
-    def _give_up(self, directive: Directive, verb: Callable[[], api.FenceOutcome]) -> Outcome:
-        """Fences what is there of the app shuffle (`verb`), then frees it."""
-        outcome = self._fenced(verb)
-        if not isinstance(outcome, api.Fenced):
-            return outcome
-        self.on_gone(directive.app_shuffle)
-        return self._free_given_up(directive, outcome.locator)
-
-    def _free_given_up(self, directive: Directive, locator: api.Locator) -> Outcome:
-        """Frees what was fenced. If that fails its locator is kept: the directive may come again without one."""
-        outcome, app_shuffle = self._free(locator), directive.app_shuffle
-        with self._lock:
-            self._given_up.pop(directive.directive, None)
-            is_awaited = self._outcomes.is_asked(directive) and app_shuffle not in self._cleaned
-            if isinstance(outcome, api.Failed) and is_awaited:
-                self._given_up[directive.directive] = app_shuffle, locator
-        return outcome
-
-    def _invalidate_unnamed(self, directive: Directive) -> Outcome:
-        """Invalidates a generation that was never fenced, so that it has no locator: what is there now is meant.
-
-        Unless that may be newer. It is newer if a later generation is known. It may be if a writer has asked to write
-        and was not answered: then the directive is to come again. A coordinator of an older release does not tell the
-        newest generation: then what is there is left alone.
-        """
-        app_shuffle = directive.app_shuffle
-        if not directive.newest_shuffle_id:
-            return api.Superseded(f"what is there of app shuffle {app_shuffle}, whose generation nobody named")
-        if self._reporter.asks_to_write(app_shuffle):
-            return api.Busy((f"a writer of app shuffle {app_shuffle} that was not told its generation yet",))
-        newest = self._newest.get(app_shuffle, 0)
-        if newest > directive.shuffle_id:
-            return api.Superseded(f"generation {newest} of app shuffle {app_shuffle}")
-        try:
-            held = self._service.holds(app_shuffle)
-        except Exception as error:  # noqa: BLE001 - as `_raised` says: whether there is something, too
-            return _raised(error)
-        if isinstance(held, api.NotHeld):
-            return self._give_up_unseen(directive)
-        return self._give_up(directive, lambda: self._service.invalidate(held.locator, FENCE_TIMEOUT_S))
-
-    def _give_up_unseen(self, directive: Directive) -> Outcome:
-        """Spark has no outputs of it. A fence finds files of failed tasks all the same."""
-        outcome = self._give_up(directive, lambda: self._service.fence(directive.app_shuffle, FENCE_TIMEOUT_S))
-        return api.Freed(0) if isinstance(outcome, api.Superseded) else outcome
 
     # ---- outcomes ----
 
@@ -418,8 +346,3 @@ class Executor:
             self._reporter.give_up("snapshot")
         else:
             self._reporter.settle("snapshot", taken, taken.marker)
-
-
-def _raised(error: Exception) -> api.Failed:
-    """The outcome of an adapter that raised: nobody knows what it has done."""
-    return api.Failed(f"the shuffle service raised {type(error).__name__}: {str(error)[:_TEXT_MAX]}")

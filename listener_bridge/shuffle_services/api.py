@@ -10,8 +10,9 @@ state of the world. Timeouts are seconds, and a call that has answered "gave up"
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,18 @@ class Failed:
     """Not done, or not wholly, or nobody knows: some place did not answer or refused. Harmless to repeat."""
 
     why: str
+
+
+_T = TypeVar("_T")
+_TEXT_MAX = 300  #: Characters of an error's text: an exception of py4j has the JVM's stack trace in it.
+
+
+def outcome_of(verb: Callable[[], _T]) -> _T | Failed:
+    """What a verb answers. `Failed` where it raises all the same: nobody knows what it has done then."""
+    try:
+        return verb()
+    except Exception as error:  # noqa: BLE001 - as said above
+        return Failed(f"the shuffle service raised {type(error).__name__}: {str(error)[:_TEXT_MAX]}")
 
 
 FenceOutcome: TypeAlias = Fenced | Busy | Superseded | Cannot | Failed

@@ -10,7 +10,8 @@ from shuffle_lifecycle.v1 import common_pb2, service_pb2
 
 from listener_bridge import outcomes
 from listener_bridge.ahead import KEPT_MAX, Ahead
-from listener_bridge.executor import CLEANED_MAX, Executor
+from listener_bridge.executor import Executor
+from listener_bridge.newest import CLEANED_MAX
 from listener_bridge.reporter import Reporter
 from listener_bridge.shuffle_services.api import Busy, Cannot, Failed, Fenced, Freed, Held, Locator, NotHeld, Superseded
 from listener_bridge.tap.facts import Fact, JobEnded, MarkerPassed, Snapshot
@@ -268,7 +269,7 @@ def test_an_invalidation_whose_deletion_has_failed_deletes_what_it_has_fenced() 
     hands.executor.acknowledged(3)
     hands.executor.submit(invalidate(3, None))
     assert hands.told(2)[-1] == "report_outcome { directive: 3 freed { bytes: 7 } }"
-    assert hands.executor._given_up == {}
+    assert hands.executor._invalidating._unfreed == {}
 
 
 def test_an_invalidation_without_a_name_and_without_outputs_fences_what_may_be_there_all_the_same() -> None:
@@ -291,9 +292,9 @@ def test_an_invalidation_without_a_name_and_without_outputs_fences_what_may_be_t
 def test_what_it_has_fenced_is_forgotten_with_the_log_and_with_the_shuffle(over: Any) -> None:
     hands = Hands(holds=Held(LOCATOR), invalidate=FENCED, free=Failed("silent")).do(invalidate(3, None))
     hands.told()
-    assert hands.executor._given_up == {3: (1, LOCATOR)}
+    assert hands.executor._invalidating._unfreed == {3: (1, LOCATOR)}
     over(hands)
-    assert hands.executor._given_up == {}
+    assert hands.executor._invalidating._unfreed == {}
 
 
 def test_an_invalidation_without_a_name_leaves_a_later_generation_alone() -> None:
@@ -432,7 +433,7 @@ def test_what_spark_lets_go_during_its_fence_goes_and_is_kept_for_nobody() -> No
 def test_what_spark_lets_go_while_it_is_invalidated_is_not_kept_to_be_freed_again() -> None:
     hands = Hands(holds=Held(LOCATOR), invalidate=FENCED, free=Failed("silent"))
     cleaned_within(hands, "free").do(invalidate(3, None)).told()
-    assert hands.executor._given_up == {}
+    assert hands.executor._invalidating._unfreed == {}
 
 
 def test_of_what_spark_has_let_go_no_generation_is_kept() -> None:
@@ -440,10 +441,10 @@ def test_of_what_spark_has_let_go_no_generation_is_kept() -> None:
     hands.executor.shuffle_cleaned(1)
     hands.executor.submit(fence(1, shuffle_id=4))
     hands.executor.generation_known(1, 5)
-    assert hands.executor._newest == {}
+    assert hands.executor._newest._known == {}
     for app_shuffle in range(2, 2 + CLEANED_MAX):
         hands.executor.shuffle_cleaned(app_shuffle)
-    assert len(hands.executor._cleaned) == CLEANED_MAX
+    assert len(hands.executor._newest._cleaned) == CLEANED_MAX
 
 
 def test_of_many_that_wait_the_last_are_left_out_as_if_they_had_not_come(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -452,7 +453,7 @@ def test_of_many_that_wait_the_last_are_left_out_as_if_they_had_not_come(monkeyp
     hands = Hands(fence=Busy(("a stage",)))
     for directive in (1, 2, 3, 1):
         hands.executor.submit(fence(directive, app_shuffle=directive))
-    assert hands.executor._newest == {1: 1, 2: 1}
+    assert hands.executor._newest._known == {1: 1, 2: 1}
     hands.do()
     assert len(hands.told(2)) == 2
     hands.executor.acknowledged(1)
