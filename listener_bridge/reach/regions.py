@@ -55,10 +55,10 @@ CROWD = 64
 
 
 @dataclass(slots=True)
-class Open:
-    """A region that is open: a call under way that has run jobs, or plans of no call.
+class OpenRegion:
+    """A call under way that has run jobs, or the plans that belong to no call; what a look reads of it is a `Region`.
 
-    `wrote`: app shuffles. `jobs`: live job -> stage -> the app shuffle that it writes.
+    `name`: for people. `wrote`: app shuffles. `jobs`: live job -> stage -> the app shuffle that it writes.
     """
 
     name: str
@@ -66,6 +66,7 @@ class Open:
     jobs: dict[int, dict[int, int]] = field(default_factory=dict)
 
     def submitted(self, stage_id: int) -> None:
+        """A stage runs: what it writes belongs to the region, if a job of the region lists it."""
         self.wrote |= {listed[stage_id] for listed in self.jobs.values() if stage_id in listed}
 
 
@@ -74,9 +75,9 @@ class Regions:
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
-        self._open: dict[int, Open] = {}
-        self._alone = Open(PLAN)  # of plans under no call: held until Spark's cleaner lets it go
-        self._unread = Open(PLAN)  # of plans that may run under no call: held until it was read
+        self._open: dict[int, OpenRegion] = {}
+        self._alone = OpenRegion(PLAN)  # of plans under no call: held until Spark's cleaner lets it go
+        self._unread = OpenRegion(PLAN)  # of plans that may run under no call: held until it was read
         self._readers: dict[int, dict[int, set[int]]] = {}  # live job -> stage -> the app shuffles that it reads
         self._executions: set[int] = set()  # SQL executions that run; belongs to the tap's thread
         self._newest_execution = -1
@@ -115,9 +116,9 @@ class Regions:
         """The regions that are under way now."""
         self._forget_over()
         with self._lock:
-            found: dict[str, Open] = {f"call-{number}": region for number, region in self._open.items()}
+            found: dict[str, OpenRegion] = {f"call-{number}": region for number, region in self._open.items()}
             if self._alone.wrote or self._unread.wrote:
-                found[ALONE] = Open(PLAN, self._alone.wrote | self._unread.wrote)
+                found[ALONE] = OpenRegion(PLAN, self._alone.wrote | self._unread.wrote)
             return tuple(Region(name, region.name, frozenset(region.wrote)) for name, region in found.items())
 
     def _forget_over(self) -> None:
@@ -161,7 +162,7 @@ class Regions:
         """Whether an SQL execution runs. One newer than all that were told does: planning it may take jobs."""
         return execution is not None and (execution in self._executions or execution > self._newest_execution)
 
-    def _plans(self, job: JobStarted) -> list[Open]:
+    def _plans(self, job: JobStarted) -> list[OpenRegion]:
         """Where else than in its calls it is kept what a job writes that belongs to no running SQL execution."""
         if job.query_id is not None:
             return [self._alone]
@@ -178,9 +179,9 @@ class Regions:
             for method in self._calls.methods_of(thread, job.time_ms, CLOCKS_DIFFER_MS)
         )
 
-    def _opened(self, call: Call) -> Open:
+    def _opened(self, call: Call) -> OpenRegion:
         if call.number not in self._open:
-            self._open[call.number] = Open(naming.of_call(other_frames().get(call.ident), call.method))
+            self._open[call.number] = OpenRegion(naming.of_call(other_frames().get(call.ident), call.method))
         return self._open[call.number]
 
     def _stage_submitted(self, fact: StageSubmitted) -> None:
