@@ -6,7 +6,7 @@ Responsible for finding and reading them: `run.Run` is what one application's lo
     where logs are  finding, gathering, joining
     their lines     framing, lines, records
     one log         reading, book, heading, clock, order
-    what it tells   descriptions, roots, weights, facts, run
+    what it tells   descriptions, shuffles, sums, weights, roots, facts, run
     as DataFrames   frames, columns
 """
 

@@ -1,9 +1,10 @@
 """What is remembered while a log is read, and the facts that it becomes.
 
-Responsible for turning Spark's events into the commands that the driver part would have reported. Refuses to know
-files, when a fact was (`facts`), whose log it is (`heading`), roots (`roots`), and how Spark describes stages
-(`descriptions`). Invariant: what is remembered of a stage goes with the last job that lists it; facts stand in the
-log's order (`order`: where that is Spark's).
+Responsible for turning Spark's events of jobs, stages, tasks and executions into the commands that the driver part
+would have reported. Refuses to know files, when a fact was (`facts`), whose log it is (`heading`), app shuffles and
+their weight (`shuffles`), what tasks did (`sums`), roots (`roots`), and how Spark describes stages (`descriptions`).
+Invariant: what is remembered of a stage goes with the last job that lists it; facts stand in the log's order (`order`:
+where that is Spark's).
 
 A log does not say whether a stage writes a shuffle. A stage that is another's parent does; of a job's final stage the
 first end of a task tells (adaptive SQL runs map stages as jobs of their own), so that what was told of it before is
@@ -17,16 +18,15 @@ from typing import Any
 
 from coordinator.core import commands as c
 from coordinator.core.ids import AppShuffle, ExecutionId, JobId, StageAttempt, StageId, spans_of
-from coordinator.core.values import Lineage, Outputs
 from replay.history import records as r
-from replay.history.descriptions import Stage, described, reads_of, short, writes_files
+from replay.history.descriptions import Stage, described, final_of, names_no_parents, short, writes_files
 from replay.history.facts import Facts
 from replay.history.heading import MOST_DIGITS, Heading
 from replay.history.order import Order
 from replay.history.roots import Persisted, with_roots
-from replay.history.run import Fact, Run, Written
-from replay.history.weights import Sums, Weight, written_by
-from replay.numbers import Attempts
+from replay.history.run import Fact, Run
+from replay.history.shuffles import Shuffles
+from replay.history.sums import RunningSums, Sums, written_by
 
 _MOST_WARNINGS = 20
 _MAP_TASK = "ShuffleMapTask"
@@ -46,12 +46,8 @@ class Book:
         self._work = 0  #: Jobs and stages that have begun.
         self._stages: dict[int, Stage] = {}
         self._jobs: dict[int, tuple[int, ...]] = {}
-        self._undecided: dict[int, Stage] = {}  # by RDD: final stages that ended without a task
-        self._told: dict[AppShuffle, Lineage] = {}
-        self._weights: dict[AppShuffle, Weight] = {}
-        self._sums: dict[tuple[int, int], Sums] = {}
-        self._over = Attempts()
-        self._lacking: set[tuple[int, int]] = set()  #: Over, and not all that their tasks did is known.
+        self._shuffles = Shuffles(self._facts)
+        self._sums = RunningSums()
         self._persisted = Persisted()
         self._calls: dict[ExecutionId, str] = {}  #: What the running SQL executions are called.
 
@@ -85,7 +81,7 @@ class Book:
             ended_ms=clock.now_ms,
             ended=about.ended,
             warnings=tuple(self._warnings()),
-            shuffles=tuple(self._written(shuffle) for shuffle in sorted(self._weights)),
+            shuffles=self._shuffles.written(),
             facts=facts,
             task_ms=self._task_ms,
             readers_known=not self._parents_missing,
@@ -98,9 +94,8 @@ class Book:
         if not self._heading.ended:
             self._facts.at(self._unheard_ms)
         self._facts.close(self._order, self._heading.end_ms)
-        for sums in self._sums.values():
-            if not sums.begun:
-                self._order.miss(sums.ends, sums.written)
+        for sums in self._sums.unbegun():
+            self._order.miss(sums.ends, sums.written)
 
     def _all_facts(self, started_ms: int) -> Iterable[Fact]:
         begun_ms = started_ms if self._heading.start.time > 0 else 0
@@ -120,10 +115,6 @@ class Book:
         yield from self._heading.too_new()
         if self._untold:
             yield f"{self._untold:,} more warnings"
-
-    def _written(self, app_shuffle: AppShuffle) -> Written:
-        weight = self._weights[app_shuffle]
-        return Written(app_shuffle, weight.call_site, weight.maps, weight.bytes, weight.task_ms)
 
     # ---- the application ----
 
@@ -164,8 +155,8 @@ class Book:
         self._hear(record.time)
         self._begins()
         by_id = {stage.id: stage for stage in record.stages}
-        self._parents_missing |= _names_no_parents(record.stages, by_id)
-        final = _final(record.stages)
+        self._parents_missing |= names_no_parents(record.stages, by_id)
+        final = final_of(record.stages)
         about = record.properties or r.Properties()
         execution = _execution(about.execution)
         call = self._calls.get(execution, "") if execution is not None else ""
@@ -186,7 +177,7 @@ class Book:
                 reads=last.reads if last is not None else (),
                 writes=AppShuffle(last.rdd) if last is not None and last.writes else None,
                 stages=spans_of(listed),
-                lineage=tuple(self._news(listed)),
+                lineage=tuple(self._shuffles.news(self._stages[number] for number in listed)),
                 execution=execution,
                 group=about.group or "",
                 call_site=short(about.call_site),
@@ -210,38 +201,8 @@ class Book:
         if job is not None:
             known.jobs.add(job)
         if writes:
-            self._decide(known, True)
-            earlier = self._undecided.pop(known.rdd, None)
-            if earlier is not None:
-                self._decide(earlier, True)
-                self._weights[AppShuffle(known.rdd)].complete = True
+            self._shuffles.decide_parent(known)
         return known
-
-    def _news(self, stages: Iterable[int]) -> Iterable[Lineage]:
-        """Lineage that was not told before, or has changed."""
-        for number in stages:
-            stage = self._stages[number]
-            if stage.writes and self._told.get(stage.lineage.app_shuffle) != stage.lineage:
-                self._told[stage.lineage.app_shuffle] = stage.lineage
-                yield stage.lineage
-
-    def _decide(self, stage: Stage, writes: bool) -> None:
-        """Now it is known whether a stage writes a shuffle; what was told of it before that is put right."""
-        if stage.writes is not None:
-            return
-        stage.writes = writes
-        shuffle = AppShuffle(stage.rdd)
-        if writes:
-            weight = self._weights.setdefault(shuffle, Weight())
-            weight.call_site, weight.maps = weight.call_site or stage.site, max(weight.maps, stage.lineage.maps)
-        for place in stage.told_at if writes else ():
-            told = self._facts[place]
-            if isinstance(told, c.ReportJobStarted):
-                self._told[shuffle] = stage.lineage
-                self._facts.put_right(place, writes=shuffle, lineage=(*told.lineage, stage.lineage))
-            else:
-                self._facts.put_right(place, writes=shuffle)
-        stage.told_at.clear()
 
     def _job_ended(self, record: r.JobEnd) -> None:
         result = record.result or r.JobResult()
@@ -255,8 +216,7 @@ class Book:
             stage.jobs.discard(record.id)
             if not stage.jobs:
                 del self._stages[number]
-                if stage.writes is None and stage.lineage.maps == 0:
-                    self._undecided[stage.rdd] = stage
+                self._shuffles.leave_undecided(stage)
 
     # ---- stages and tasks ----
 
@@ -266,8 +226,7 @@ class Book:
 
     def _submit(self, stage: r.Stage, at_ms: int | None) -> None:
         """An attempt begins. Told a second time, or when it is over, it is only counted as out of order."""
-        key = stage.id, stage.attempt
-        sums = self._sums.get(key) or self._sums_of(key)
+        sums = self._sums.of((stage.id, stage.attempt))
         if sums is None or sums.begun:
             self._order.again += 1
             return
@@ -278,18 +237,13 @@ class Book:
     def _begin(self, stage: r.Stage, at_ms: int | None) -> None:
         self._order.jobless += stage.id not in self._stages
         known = self._stages.get(stage.id) or self._list(stage, {}, None, None)
-        shuffle = AppShuffle(known.rdd)
-        weight = self._weights.get(shuffle) if known.writes else None
-        if weight is not None and weight.complete:
-            self._outputs_went(shuffle, weight, stage.tasks, at_ms)
-        elif weight is not None:
-            self._resume(weight, stage.tasks)
+        self._shuffles.begin(known, stage.tasks, at_ms)
         place = self._facts.tell(
             at_ms,
             c.ReportStageSubmitted(
                 stage=_attempt(stage.id, stage.attempt),
                 reads=known.reads,
-                writes=shuffle if known.writes else None,
+                writes=AppShuffle(known.rdd) if known.writes else None,
                 tasks=stage.tasks,
                 name=short(stage.name),
                 cached=bool(known.behind),
@@ -300,36 +254,23 @@ class Book:
         if known.writes is None:
             known.told_at.append(place)
 
-    def _outputs_went(self, shuffle: AppShuffle, weight: Weight, tasks: int, at_ms: int | None) -> None:
-        """A complete shuffle is written again by so many tasks: that many of its outputs had gone."""
-        left = max(weight.maps - tasks, 0)
-        if not left:
-            weight.begin_again()
-        self._facts.tell(at_ms, c.ReportOutputs((Outputs(shuffle, left, weight.maps),)))
-
-    def _resume(self, weight: Weight, tasks: int) -> None:
-        """One more attempt begins on what failed ones left: they are put right to have written no more than that."""
-        weight.resume(tasks)
-        for place, left in weight.failed.items():
-            self._facts.put_right(place, shuffle_bytes_written=left)
-
     def _task_ended(self, record: r.TaskEnd) -> None:
         key = record.stage, record.attempt
-        sums = self._sums.get(key) or self._sums_of(key)
+        sums = self._sums.of(key)
         stage = self._stages.get(record.stage)
         info = record.info
         if info is not None:
             self._end_of_task(info.finished, sums is None or sums.begun)
         if stage is not None and stage.writes is None and record.type:
-            self._decide(stage, record.type == _MAP_TASK)
+            self._shuffles.decide(stage, record.type == _MAP_TASK)
         if record.metrics is None or (info is not None and (info.failed or info.killed)):
             return
         if sums is not None:
             self._task_ms += sums.add(record.metrics)
-        elif key in self._lacking:
+        elif self._sums.is_lacking(key):
             self._order.miss(1, written_by(record.metrics))
-        elif stage is not None and stage.writes and not self._weights[AppShuffle(stage.rdd)].complete:
-            self._task_ms += self._weights[AppShuffle(stage.rdd)].late.add(record.metrics)
+        elif stage is not None:
+            self._task_ms += self._shuffles.add_late(stage, record.metrics)
 
     def _end_of_task(self, time_ms: int, has_begun: bool) -> None:
         """Takes the time of a task's end; of an attempt whose beginning was not told yet it is kept for later."""
@@ -338,30 +279,19 @@ class Book:
         else:
             self._unheard_ms = max(self._unheard_ms, time_ms)
 
-    def _sums_of(self, key: tuple[int, int]) -> Sums | None:
-        """What is summed up of an attempt from its first line on; None: the attempt is over."""
-        return None if _attempt(*key) in self._over else self._sums.setdefault(key, Sums())
-
     def _stage_completed(self, record: r.StageLine) -> None:
         stage = record.stage
-        key = stage.id, stage.attempt
-        if key not in self._sums or not self._sums[key].begun:
+        if not self._sums.has_begun((stage.id, stage.attempt)):
             self._submit_unheard(stage)
-        sums = self._sums.pop(key, None)
+        sums = self._sums.end(stage)
         if sums is None:
             return
         self._hear(stage.completed)
-        self._over.add(_attempt(*key))
-        if not sums.settle(stage.tasks, stage.accumulables) and stage.failure is None:
-            self._lacking.add(key)
         known = self._stages.get(stage.id) or self._list(stage, {}, None, None)  # its job may have ended
-        weight = self._weight_of(known, sums)
-        written = sums.written if weight is None else weight.add(sums, stage.failure is None)
+        written_bytes = self._shuffles.end(known, sums, stage.failure is None)
         if not known.jobs:
             del self._stages[stage.id]
-        place = self._tell_completed(stage, sums, written)
-        if weight is not None and not weight.complete:
-            weight.failed[place] = written
+        self._shuffles.note_end(known, self._tell_completed(stage, sums, written_bytes), written_bytes)
 
     def _tell_completed(self, stage: r.Stage, sums: Sums, written_bytes: int) -> int:
         """Gives the fact's place."""
@@ -385,12 +315,6 @@ class Book:
         """
         self._submit(stage, stage.submitted if self._facts.clock.now_ms else stage.completed)
 
-    def _weight_of(self, stage: Stage, sums: Sums) -> Weight | None:
-        """What is known of the shuffle that an ended attempt wrote; None: it is no map stage."""
-        if sums.written:
-            self._decide(stage, True)
-        return self._weights[AppShuffle(stage.rdd)] if stage.writes else None
-
     # ---- the rest ----
 
     def _executor_removed(self, record: r.ExecutorRemoved) -> None:
@@ -412,17 +336,6 @@ class Book:
         self._facts.tell(record.time, c.ReportExecutionEnded(ExecutionId(record.id), bool(record.error)))
 
 
-def _final(stages: Iterable[r.Stage]) -> int:
-    """The stage that is no other one's parent; of a job without partitions there is none."""
-    parents = {parent for stage in stages for parent in stage.parents or ()}
-    return max((stage.id for stage in stages if stage.id not in parents), default=_NO_STAGE)
-
-
-def _names_no_parents(stages: Iterable[r.Stage], by_id: dict[int, r.Stage]) -> bool:
-    """As before Spark 1.5. A single stage has none."""
-    return len(by_id) > 1 and not any(stage.parents is not None or reads_of(stage, by_id) for stage in stages)
-
-
 def _attempt(stage: int, attempt: int) -> StageAttempt:
     return StageAttempt(StageId(stage), attempt)
 
@@ -431,7 +344,6 @@ def _execution(text: str | None) -> ExecutionId | None:
     return ExecutionId(int(text)) if text and text.isdecimal() and len(text) <= MOST_DIGITS else None
 
 
-_NO_STAGE = -1
 _SQL = b"org.apache.spark.sql.execution.ui."
 _TAKERS: dict[bytes, Callable[[Book, Any], None]] = {
     b"SparkListenerLogStart": Book._log_started,  # noqa: SLF001 - the class's own table

@@ -1,13 +1,14 @@
 """What Spark's descriptions of stages and plans say.
 
-Responsible for which shuffles a stage reads, by what a log holds of its RDDs and parents, for what it is called, and
-for whether a plan writes files. Refuses to know events, and what became of a stage. Invariant: where a description does
-not say what is read, more is rather than less.
+Responsible for which shuffles a stage reads, by what a log holds of its RDDs and parents, for what it is called, for
+which stage of a job is the final one, and for whether a plan writes files. Refuses to know events, and what became of a
+stage. Invariant: where a description does not say what is read, more is rather than less.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from coordinator.core.ids import AppShuffle
@@ -16,6 +17,7 @@ from replay.history import records as r
 
 _LONGEST_TEXT = 200
 _NO_RDD = -1
+_NO_STAGE = -1
 _LEVELS = {level.name: level for level in Level}
 #: What Spark calls a stage of an adaptive plan, which a thread of a pool submits: a line of Java's own.
 _POOL = re.compile(r" at (?:CompletableFuture|FutureTask|ThreadPoolExecutor|Executors|Thread|ForkJoin\w+)\.java:\d+$")
@@ -71,6 +73,17 @@ def reads_of(stage: r.Stage, by_id: dict[int, r.Stage]) -> tuple[AppShuffle, ...
         return tuple(AppShuffle(rdd) for rdd in sorted({by_id[parent].rdds[0].id for parent in parents}))
     own = {rdd.id for rdd in stage.rdds}
     return tuple(AppShuffle(rdd) for rdd in sorted({p for rdd in stage.rdds for p in rdd.parents} - own))
+
+
+def final_of(stages: Iterable[r.Stage]) -> int:
+    """The id of a job's final stage: the one that is no other one's parent; -1 of a job without partitions."""
+    parents = {parent for stage in stages for parent in stage.parents or ()}
+    return max((stage.id for stage in stages if stage.id not in parents), default=_NO_STAGE)
+
+
+def names_no_parents(stages: Iterable[r.Stage], by_id: dict[int, r.Stage]) -> bool:
+    """Whether no stage of a job names its parents, as before Spark 1.5; that a single stage has none says nothing."""
+    return len(by_id) > 1 and not any(stage.parents is not None or reads_of(stage, by_id) for stage in stages)
 
 
 def _behind(stage: r.Stage, reads: tuple[AppShuffle, ...]) -> tuple[AppShuffle, ...]:
