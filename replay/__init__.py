@@ -6,7 +6,7 @@ recorded events, today, in a year, and on somebody else's machine.
 
 Larger questions have rooms of their own (the folders below). Here is what people ask of one log:
 
-    a shuffle      explain, story, telling, ending, blocks, causes
+    a shuffle      explain, story, telling, ending, users, blocks, causes
     a moment       points, travel, moments, changes
     who holds      holders, holding
     in words       phrases, names, units, plain, numbers
