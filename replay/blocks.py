@@ -1,9 +1,14 @@
-"""Who took cached blocks instead of a shuffle that was gone, and what was lost after that.
+"""Why a deleted shuffle may be wanted again: cached blocks that were read instead of it have gone.
 
-Responsible for the facts between which blocks can have gone, so that what is wanted again then is not told as if
-nothing had happened. Where an event says that blocks went, it says that; else it names the executors that were lost
-since, and refuses to say that blocks went with them: a cache that the program gives up looks the same. Invariant: what
-is told is of the app shuffle's present generation, and bounded.
+Stages that read a persisted RDD take its cached blocks, and the shuffle behind it may be deleted. When blocks are lost
+later, a stage computes them again and needs the shuffle: a premature deletion that nobody understands who is not told
+of the blocks.
+
+Responsible for remembering, of each such app shuffle, the last stage that took blocks instead of it, and what was lost
+since the first one did. Refuses to guess: that blocks may have gone with an executor only an event says
+(`CachedBlocksLost`). Without one it is told that an executor was lost, and no more: a cache that the program itself
+gives up looks the same.
+Invariant: what is told is of the app shuffle's present generation; of each, at most `_LOSSES_KEPT` losses are kept.
 """
 
 from __future__ import annotations
@@ -22,14 +27,17 @@ _LOSSES_KEPT = 3
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """Where blocks were taken last, and the last losses since they were first: Spark hears of executors late."""
+    """The last stage that took blocks instead of a generation (None: none was told), and the last losses.
+
+    Losses count from the first such stage on, not from the last: Spark hears of a lost executor late.
+    """
 
     shuffle_id: ShuffleId
     last: e.Recorded | None
     lost: tuple[e.Recorded, ...] = ()
 
     def also(self, loss: e.Recorded) -> _Taken:
-        """One loss more. Who knows that blocks went need not guess."""
+        """With one more loss. Where an event has said that blocks went, a lost executor adds nothing to that."""
         told = tuple(one for one in self.lost if isinstance(one.event, e.CachedBlocksLost))
         if isinstance(loss.event, e.CachedBlocksLost) or not told:
             return _Taken(self.shuffle_id, self.last, (*(told or self.lost), loss)[-_LOSSES_KEPT:])
@@ -60,7 +68,10 @@ class Blocks:
             self.taken.pop(event.app_shuffle, None)
 
     def before(self, app_shuffle: AppShuffle, shuffle_id: ShuffleId) -> tuple[e.Recorded, ...]:
-        """Who took blocks instead of it last, and what was lost since somebody first did, in the order of the log."""
+        """The last stage that took blocks instead of the generation, and what was lost since the first one did.
+
+        In the order of the log; empty where no stage took any.
+        """
         taken = self.taken.get(app_shuffle)
         if taken is None or taken.shuffle_id != shuffle_id:
             return ()
@@ -73,7 +84,7 @@ class Blocks:
 
 
 def instead(event: e.StageSubmitted, state: State) -> Iterator[tuple[AppShuffle, ShuffleId]]:
-    """What the stage lists behind persisted RDDs, and is gone: it takes their blocks."""
+    """The shuffles that the stage lists behind persisted RDDs and that are gone: it takes cached blocks instead."""
     for app_shuffle in caches.behind(event):
         shuffle = state.shuffles.get(app_shuffle)
         if shuffle is not None and shuffle.current is not None and cuts.is_gone(state.current(app_shuffle)):

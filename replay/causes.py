@@ -1,8 +1,10 @@
 """The fact that an event follows from.
 
-Responsible for the one that decided, of the facts that one report tells under the number of its first: a look names
-many roots, and a resync all that was missed. Refuses to know words. Invariant: what is named belongs to the report that
-the event follows from, and comes before it.
+One report may tell many facts: a look names many roots, and a resync all that was missed. In the log, every event that
+follows from the report points to the first of them (``because``).
+
+Responsible for naming, of all facts of that report, the one that decided. Refuses to know words.
+Invariant: the fact that is named belongs to the report that the event follows from, and comes before the event.
 """
 
 from __future__ import annotations
@@ -20,8 +22,9 @@ from coordinator.core.values import RootKind
 class Causes:
     """Listens to a whole log."""
 
-    fact: e.Recorded | None = None  #: The last one; of a report, what sums it up.
-    _first: Sequence = Sequence(0)  #: Of the report.
+    fact: e.Recorded | None = None  #: The last fact; of a look or a resync, the event that sums it up.
+    _first: Sequence = Sequence(0)  #: The number of the first event of the last report.
+    #: By app shuffle: the roots that let go of it in this report, each with the event that says so.
     _let_go: dict[AppShuffle, list[tuple[RootKind, e.Recorded]]] = field(default_factory=dict)
 
     def hear(self, recorded: e.Recorded, before: State) -> None:
@@ -40,13 +43,16 @@ class Causes:
             self._let_go.setdefault(app_shuffle, []).append((root.kind, recorded))
 
     def of(self, recorded: e.Recorded, state: State) -> e.Recorded | None:
-        """None where it is a fact itself. ``state``: one in which its generation is there."""
+        """The fact that the event follows from; None where it is that fact itself, or follows from an earlier report.
+
+        ``state``: a folded state in which the generation that the event is about is there.
+        """
         if self.fact is None or recorded.because != self._first or recorded is self.fact:
             return None
         return self._of_expiry(recorded.event, state) if isinstance(recorded.event, e.GenerationExpired) else self.fact
 
     def _of_expiry(self, event: e.GenerationExpired, state: State) -> e.Recorded | None:
-        """The root that let go of it last, of those that count for it."""
+        """Of the roots that count under the generation's policy, the one that let go of it last; else the report."""
         generation = state.generations.get(event.shuffle_id)
         if generation is None:
             return self.fact

@@ -50,7 +50,7 @@ class Weigher:
         return weigh(self.state, self.names)
 
     def bytes_there(self) -> int:
-        """Of all shuffles that are there, whoever holds them."""
+        """Bytes of all shuffles whose data are there, whoever holds them."""
         return sum(_weights(self.state).values())
 
 
@@ -63,7 +63,7 @@ def holders(log: Iterable[Recorded]) -> tuple[Holder, ...]:
 
 
 def weigh(state: State, names: Names) -> tuple[Holder, ...]:
-    """The same of a folded state."""
+    """All that hold something in a folded state; who would give back most comes first."""
     weights = _weights(state)
     held = [(kind, who, cut & weights.keys()) for kind, who, cut in _merged(_cuts(state, names))]
     times = Counter(shuffle for _, _, cut in held for shuffle in cut)

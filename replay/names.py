@@ -57,7 +57,10 @@ class Known(dict[K, V], Generic[K, V]):
 
 @dataclass(slots=True)
 class Whose:
-    """Which app shuffle a generation is of: of those that are alive, or may be asked for, and of the last others."""
+    """Which app shuffle a generation belongs to.
+
+    Known of generations that are there, of those that are gone and may still be asked for, and of the last others.
+    """
 
     of: Known[ShuffleId, AppShuffle] = field(default_factory=Known)
     gone: dict[AppShuffle, list[ShuffleId]] = field(default_factory=dict)  #: Generations that may still be asked for.
@@ -94,7 +97,7 @@ class Names:
 
     @property
     def shuffle_of(self) -> Known[ShuffleId, AppShuffle]:
-        """Whose generations are."""
+        """Which app shuffle each generation belongs to."""
         return self.whose.of
 
     def hear(self, recorded: e.Recorded) -> None:
@@ -123,7 +126,7 @@ class Names:
         return f"stage {stage}{_aside(self.stages.get(stage.stage, ''))}"
 
     def stage_of_job(self, stage: StageAttempt | None) -> str:
-        """The same, with the job that runs it."""
+        """`stage 4.0 (map at chain.py:12) of job 3 (count at chain.py:20)`."""
         job = self.job_of(stage.stage) if stage is not None else None
         return self.stage(stage) + (f" of {self.job(job)}" if job is not None else "")
 
@@ -160,7 +163,7 @@ class Names:
         return who if who.startswith(f"{kind.value} ") else f"{kind.value} {who}"
 
     def who(self, kind: RootKind, root: str, why: str) -> str:
-        """The same without its kind."""
+        """What people call a root, without its kind. ``why``: what the driver says of it, such as a name's line."""
         number = root.removeprefix(PLAN_OF)
         if kind is RootKind.PLAN and number.isdecimal():
             return self.execution(ExecutionId(int(number)))

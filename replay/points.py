@@ -106,7 +106,10 @@ class AtEvent(Point):
 
 @dataclass(frozen=True, slots=True)
 class AtTime(Point):
-    """After all that had happened at this time, which is the end of what was said: of a second, a minute, a day."""
+    """After all that had happened at a time. A person names a whole second, minute or day, and means its end.
+
+    ``time_ms``: that end, milliseconds since the epoch. ``said_ms``: how long the second, minute or day is.
+    """
 
     time_ms: int
     said_ms: int = 1_000  #: How long that was; people who read tables read no milliseconds.
@@ -126,7 +129,10 @@ class AtTime(Point):
 
 @dataclass(frozen=True, slots=True)
 class AtClock(Point):
-    """The same, with the first such time of day in the log."""
+    """After all that had happened at a time of day, which is taken for the first one in the log.
+
+    ``clock_ms``: since midnight UTC. ``said_ms``: as of `AtTime`.
+    """
 
     clock_ms: int
     said_ms: int = 1_000

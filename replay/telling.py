@@ -1,7 +1,8 @@
-"""What each event means to one app shuffle.
+"""What an event says of one app shuffle: the lines of its story.
 
-Responsible for which generation of it an event concerns (0: all of them) and for the words of that. Refuses to remember
-anything. Invariant: an event that concerns another app shuffle alone is passed over.
+Responsible for which generation of the app shuffle an event concerns, or whether it concerns all of them, and for the
+words of that. Refuses to remember events: what is known besides is handed over with each (`Scene`).
+Invariant: an event that concerns other app shuffles alone gives no line.
 """
 
 from __future__ import annotations
@@ -21,14 +22,13 @@ from replay.names import Names
 from replay.phrases import became, because, held, lineage, phrase, pressed, why_expired
 from replay.units import clock, count, few, size
 
-#: Which generation (0: the app shuffle as a whole), and what is said.
+#: Lines: which generation each one is about (`ALL`: the app shuffle as a whole), and what it says.
 Said = Iterator[tuple[ShuffleId, str]]
-ALL = ShuffleId(0)
-#: What somebody has chosen, and what had expired before may go by it.
+ALL = ShuffleId(0)  #: Stands for all generations of the app shuffle; none has this id.
+#: Decisions of people: a generation that had expired before may be fenced because of one.
 CHOSEN = (e.PolicyChanged, e.PinRemoved, e.DeletionResumed)
 
-
-#: From these nothing is lost.
+#: Facts that are no cause of a loss. One that stands first in the same report was merely told together with it.
 _NO_LOSS = (
     e.OutputsLost,
     e.GenerationLost,
@@ -42,7 +42,11 @@ _NO_LOSS = (
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What is known at the moment of an event."""
+    """What is known at the moment of an event. ``state``: the one after it.
+
+    ``cause``: the fact that the event follows from. ``reading``, ``writing``: the attempts that run and use a
+    generation of the app shuffle, and which.
+    """
 
     app_shuffle: AppShuffle
     state: State
@@ -50,8 +54,9 @@ class Scene:
     cause: e.Recorded | None
     reading: dict[StageAttempt, ShuffleId]
     writing: dict[StageAttempt, ShuffleId]
-    told_last: int = 0  #: The event of the line before.
-    blocks: tuple[e.Recorded, ...] = ()  #: Who took cached blocks instead of it last, and what was lost since.
+    told_last: int = 0  #: The number of the event that the line before told.
+    #: Of what is missed now: the stage that took cached blocks instead of it last, and what was lost since.
+    blocks: tuple[e.Recorded, ...] = ()
 
     def is_ours(self, shuffle_id: ShuffleId) -> bool:
         """Whether it is a generation of the app shuffle."""
@@ -64,7 +69,7 @@ class Scene:
 
     @property
     def after(self) -> str:
-        """The fact that it follows from, as the end of a sentence."""
+        """The fact that the event follows from, as the end of a sentence; its words only if they were not told last."""
         if self.cause is None:
             return ""
         told = "" if self.cause.sequence == self.told_last else f": {phrase(self.cause.event, self.names)}"
@@ -166,8 +171,11 @@ def _stage_done(scene: Scene, event: e.StageCompleted) -> Said:
 
 
 def is_unread(state: State, event: e.StageCompleted, app_shuffle: AppShuffle, shuffle_id: ShuffleId) -> bool:
-    """Whether the attempt had asked for it and, by its submission, does not read it. Of one that failed, and may be
-    tried again, the state after it knows that."""
+    """Whether the attempt had asked for the generation and, by what its submission says, does not read it.
+
+    The end of an attempt names such generations (``unread``). A failed attempt, whose stage may be tried again, is
+    kept in the state after it, with what its submission said.
+    """
     attempt = state.attempts.get(event.stage) if event.failure else None
     return shuffle_id in event.unread or (
         attempt is not None and attempt.submitted and app_shuffle not in attempt.reads
@@ -189,7 +197,8 @@ def _lost(scene: Scene, event: e.GenerationLost) -> Said:
 
 
 def _found(scene: Scene) -> str:
-    """One report tells what was lost of several, and a resync what has ended too: its first fact is no cause."""
+    """How a loss came to be known. A report tells what was lost of several app shuffles, and a resync also what has
+    ended: its first fact stands beside the loss, and is not its cause."""
     is_beside = scene.cause is not None and isinstance(scene.cause.event, _NO_LOSS)
     return scene.after.replace("; follows from", "; found together with", 1) if is_beside else scene.after
 
@@ -274,7 +283,7 @@ def _missed(scene: Scene, event: e.PrematureDeletion) -> Said:
 
 
 def _blocks(scene: Scene) -> str:
-    """What went between the last stage that took cached blocks instead of it and now."""
+    """Why it may be wanted again: cached blocks were taken instead of it, and since then some went, or may have."""
     gone = tuple(_gone(scene.blocks))
     if gone:
         return f"; cached blocks that are taken instead of it may have gone {', '.join(gone)}"

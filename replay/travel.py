@@ -40,7 +40,7 @@ class Gone:
 
 @dataclass(slots=True)
 class Ended:
-    """Generations that are gone: how many, how large, and the newest of them. ``most``: so many; None: all."""
+    """Generations that are gone: how many, how large, and the ``most`` newest of them (None: all)."""
 
     most: int | None = None
     newest: dict[ShuffleId, Gone] = field(default_factory=dict)
@@ -90,7 +90,7 @@ class Traveller:
         return True
 
     def step(self, recorded: e.Recorded) -> tuple[Changed, ...] | None:
-        """The same, with what the event changes; None where the point lies before it."""
+        """Takes the event in, and gives what it changes. None, and nothing is taken, where the point lies before it."""
         if not self._is_due(recorded):
             return None
         self._note(recorded)
@@ -118,7 +118,7 @@ class Traveller:
 
     @property
     def sequence(self) -> int:
-        """Of the event where it is; 0: before the first."""
+        """The number of the event that was taken in last; 0: none was."""
         return self.last.sequence if self.last is not None else 0
 
     def here(self) -> str:

@@ -26,12 +26,18 @@ def size(number: int) -> str:
 
 
 def left(number: int, available: int, total: int) -> int:
-    """Of so many bytes what some of all outputs hold, taken for equally large; 0 may mean that nobody knows."""
+    """The bytes of the ``available`` ones of ``total`` outputs, which hold ``number`` bytes in all.
+
+    Outputs are taken for equally large. Where 0 are available it stays ``number``: that may mean that nobody knows.
+    """
     return number * available // total if 0 < available < total else number
 
 
 def whole(number: int, before: int, written: int) -> int:
-    """What a completion makes of so many bytes; one that tells none has put back what was lost since ``before``."""
+    """The bytes of a generation that held ``number`` and is complete now, since ``written`` more were written.
+
+    A completion that tells of no bytes has put back what was lost: then it holds what it held ``before`` the loss.
+    """
     return number + written if written else max(number, before)
 
 

@@ -135,7 +135,7 @@ class Heard:
             going.chain.append(self._cause(recorded))
 
     def _fence_requested(self, recorded: e.Recorded, event: e.FenceRequested) -> None:
-        """The policy that lets it go, which somebody may have chosen since it expired; one from before is told."""
+        """Takes the policy that lets it go. Where somebody has chosen another one since the expiry, that is told."""
         going = self.going.get(event.shuffle_id)
         if going is None:
             return
@@ -161,7 +161,7 @@ class Heard:
         self.rewriting[going.app_shuffle] = going
 
     def _writes(self, _: e.Recorded, event: e.StageSubmitted) -> None:
-        """An attempt that writes all of it anew found nothing of what failed ones had written."""
+        """What failed attempts cost is dropped when one writes all of it anew: it found nothing of what they wrote."""
         miss = self.rewriting.get(event.writes) if event.writes is not None else None
         shuffle = self.state.shuffles.get(event.writes) if event.writes is not None else None
         if miss is not None and shuffle is not None and 0 < shuffle.lineage.maps <= event.tasks:

@@ -138,7 +138,7 @@ class Trial:
         return (change for other in others for change in self._changes(other))
 
     def _keeping(self, app_shuffle: AppShuffle, changes: Iterable[_Change]) -> dict[_Change, Advice]:
-        """Those of these changes with which it is not missed."""
+        """Those of ``changes`` with which the app shuffle is not missed, each with what it costs."""
         tried = ((change, self._advice(change, app_shuffle)) for change in dict.fromkeys(changes))
         return {change: advice for change, advice in tried if advice is not None}
 
