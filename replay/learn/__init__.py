@@ -191,12 +191,12 @@ def _why_not(recording: Recording, run: Opened) -> str:
 
 
 def all_of(recordings: Sequence[Recording]) -> list[Learned]:
-    """One after the other, in this process; the parts of a run once more, as one."""
+    """What each recording taught, read in this process. History logs that tell parts of one run are read as one."""
     return whole_runs(recordings, lambda some: list(map(learned, some)), _left_out)
 
 
 def spread(spark: Any, recordings: Sequence[Recording]) -> list[Learned]:
-    """The same, each as a task of its own on a Spark session."""
+    """As `all_of`, each recording as a task of its own on a Spark session."""
 
     def carry_out(some: Sequence[Recording]) -> list[Learned]:
         return list(spark.sparkContext.parallelize(list(some), max(1, len(some))).map(learned).collect())

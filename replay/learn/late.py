@@ -29,7 +29,7 @@ _ANY = 1 << 31
 
 @dataclass(slots=True)
 class Late:
-    """One run, under `frontier`, however often that has let go too early before."""
+    """One run under `frontier`, which goes on deleting however often it has deleted too early before."""
 
     rewriter: Rewriter
     repairs: Repairs
@@ -68,7 +68,7 @@ class Late:
 
 
 def _patient(fact: Fact) -> Fact:
-    """Deletion goes on, whatever was missed."""
+    """The fact, where it registers the application with budgets so large that deletion never suspends itself."""
     if not isinstance(fact.command, c.RegisterApplication):
         return fact
     settings = replace(fact.command.settings, premature_budget=_ANY, recoveries=_ANY, recoveries_per_shuffle=_ANY)

@@ -111,7 +111,7 @@ def simulate_all(
     lessons: tuple[Lesson, ...] | None = None,
     capacity_bytes: int | None = None,
 ) -> list[Outcome]:
-    """The same run under each policy, without their logs."""
+    """One run under each policy, in the order of the policies; the outcomes have no logs. Parameters as `simulate`."""
     given = as_facts(facts)
     costs = _costs(given, task_ms)
     return [_simulate(given, policy, pace, costs, lessons, capacity_bytes, keep_log=False) for policy in policies]
@@ -142,7 +142,7 @@ def _simulate(
 
 @dataclass(slots=True)
 class _Heard:
-    """What is made of everything that is decided, as it comes."""
+    """What is made of the decisions of a simulation while they come: a log, if it is to be kept, and a ledger."""
 
     keeps_log: bool
     log: list[Recorded] = field(default_factory=list)
@@ -150,7 +150,7 @@ class _Heard:
     looks: int = 0
 
     def hear(self, some: list[Recorded]) -> None:
-        """The next decisions."""
+        """The next events that were decided."""
         self.ledger.hear(some)
         self.looks += sum(type(recorded.event) is e.LookEnded for recorded in some)
         if self.keeps_log:
@@ -164,7 +164,7 @@ def _is_as_recorded(facts: list[Fact], policy: Policy | None) -> bool:
 
 
 def _tells_its_policy(command: c.Command | None) -> bool:
-    """As every log of ours does in its first event; Spark's own logs know of none."""
+    """Whether it registers an application with a policy: the first command of all our logs does, Spark's know none."""
     return isinstance(command, c.RegisterApplication) and command.policy is not None
 
 

@@ -33,7 +33,10 @@ from replay.units import left
 
 @dataclass(slots=True)
 class _Lived:
-    """One life on disk. ``steps``: times and the bytes held from then on. ``available``: outputs left; None: all."""
+    """One life of an app shuffle on disk.
+
+    ``steps``: times in ms, and the bytes held from each on. ``available``: how many outputs are left; None: all.
+    """
 
     steps: list[tuple[int, int]]
     last_used_ms: int
@@ -53,7 +56,7 @@ class _Lived:
 
 @dataclass(slots=True)
 class Bound:
-    """Bytes held over time, life by life; summed up at the end."""
+    """What one of the bounds held: bytes over time, handed over life by life."""
 
     byte_ms: int = 0
     _come: dict[int, int] = field(default_factory=dict)  #: Bytes by the millisecond in which they came.
@@ -88,7 +91,7 @@ class Bound:
 
 @dataclass(slots=True)
 class Baseline:
-    """Adds up a run, fact by fact."""
+    """Adds up both bounds of a run, fact by fact."""
 
     never: Bound = field(default_factory=Bound)  #: Spark alone.
     oracle: Bound = field(default_factory=Bound)

@@ -37,14 +37,14 @@ class Core:
         self.due_ms: int | None = None  #: When time alone would change something.
 
     def carry_out(self, command: c.Command, now_ms: int) -> list[e.Recorded]:
-        """What follows from a command."""
+        """Decides a command; gives its events."""
         desk = self._desk(now_ms)
         carry_out(desk, command)
         self._after(desk.log)
         return desk.log
 
     def keep(self, event: e.Event, now_ms: int) -> list[e.Recorded]:
-        """Takes over what nothing follows from."""
+        """Takes an event over as it was recorded: one from which nothing follows."""
         desk = self._desk(now_ms)
         desk.turn_page()
         desk.emit(event)
@@ -57,6 +57,6 @@ class Core:
         return Desk(self.state, now_ms, concerns_all=restless)
 
     def _after(self, log: list[e.Recorded]) -> None:
-        """While a disk is full, every use is a matter of time."""
+        """Computes when time alone changes something next. While a disk is full, any event may change that."""
         if self.state.meta.full or any(type(recorded.event) in _TIMED for recorded in log):
             self.due_ms = next_due_ms(self.state)

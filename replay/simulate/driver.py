@@ -27,13 +27,13 @@ class Pace:
 
 @dataclass(slots=True)
 class Driver:
-    """One driver's hands."""
+    """The driver of one simulated run: takes directives, and answers each one after a modelled time."""
 
     pace: Pace
     _agenda: list[tuple[int, DirectiveId]] = field(default_factory=list)
 
     def hear(self, log: Iterable[e.Recorded]) -> None:
-        """Takes what it is asked for."""
+        """Takes the directives that these events ask for."""
         for recorded in log:
             event = recorded.event
             if isinstance(event, e.FenceRequested):
@@ -43,7 +43,7 @@ class Driver:
 
     @property
     def due_ms(self) -> int | None:
-        """When it answers next."""
+        """When it answers next, milliseconds since the epoch; None: it has nothing to answer."""
         return self._agenda[0][0] if self._agenda else None
 
     def answer(self, state: State) -> c.ReportOutcome | None:

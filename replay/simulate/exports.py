@@ -44,7 +44,7 @@ def recordings_in(parts: Iterable[Part]) -> Iterator[Recording]:
 
 
 def _unknown(part: Part) -> Recording:
-    """Nothing tells whose it is: who reads it is told why."""
+    """A file of which nothing tells whose log it holds: whoever reads it is told why."""
     return Recording(shown(part.path), part.bytes, tables=(part.path,))
 
 
@@ -60,7 +60,7 @@ def segments_of(paths: Sequence[str], application: str) -> Iterator[Segment | Wi
 
 
 def _pieces(paths: Sequence[str], application: str) -> Iterator[TablePiece]:
-    """What an earlier file has given is not taken from a later one."""
+    """The pieces of an application's files, each event once: what an earlier file gives a later one does not."""
     reading = reading_of({"path": paths[0], "application": application})
     opened = [_table(path) for path in paths]
     if not application:

@@ -29,7 +29,11 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One recorded command. ``again``: its stage ran, or it was asked, only since the recorded policy had deleted."""
+    """One recorded command; None where an event was merely kept.
+
+    ``again``: the stage ran, or somebody asked, only because the recorded policy had deleted what is written or asked
+    for. Under another policy that may not happen.
+    """
 
     time_ms: int
     command: Command | None
@@ -44,7 +48,7 @@ Timed: TypeAlias = tuple[int, Command]
 
 
 def as_facts(told: Iterable[Fact | Timed]) -> list[Fact]:
-    """The same, all of one form. An application that nobody registered is registered with its first fact."""
+    """Recorded commands, all as facts. Where the first registers no application, an unnamed one is put before it."""
     facts = [one if isinstance(one, Fact) else Fact(*one) for one in told]
     if facts and not any(isinstance(fact.command, RegisterApplication) for fact in facts[:1]):
         unnamed = RegisterApplication(ApplicationId(""), Driver())
@@ -53,7 +57,7 @@ def as_facts(told: Iterable[Fact | Timed]) -> list[Fact]:
 
 
 def lineage_in(command: Command | None) -> Iterator[Lineage]:
-    """Of a job that starts, or runs by a truth after a gap; or ahead of one."""
+    """The lineage that a command tells: of a job that starts, ahead of one, or of each job that runs at a resync."""
     jobs = command.jobs if isinstance(command, Resync) else (command,)
     for told in jobs:
         if isinstance(told, (ReportJobStarted, ReportLineage)):

@@ -34,17 +34,17 @@ _Over: TypeAlias = ReportStageCompleted | StageCompleted
 
 @dataclass(slots=True)
 class Readings:
-    """Goes along a run, by its reports or by its log."""
+    """Goes along a run, by its commands (`hear`) or by the events of its log (the other methods)."""
 
     behind: Attempts = field(default_factory=Attempts)  #: Attempts that read behind their caches too.
     running: dict[StageAttempt, Submitted] = field(default_factory=dict)  #: Attempts whose end was not told.
     _unheard: set[StageAttempt] = field(default_factory=set)  #: Of these, those whose end was missed.
     _jobs: dict[JobId, ReportJobStarted] = field(default_factory=dict)
-    _weights: dict[AppShuffle, int] = field(default_factory=dict)  #: Bytes of all that lies there of it.
+    _weights: dict[AppShuffle, int] = field(default_factory=dict)  #: Bytes of all its outputs, as they were written.
     _maps: dict[AppShuffle, int] = field(default_factory=dict)  #: Tasks that write all of it.
 
     def hear(self, command: Command | None) -> tuple[AppShuffle, ...]:
-        """What an attempt has read that ends with this report, well or not; of any other nothing."""
+        """One more command. If an attempt ends with it, well or not: what that attempt has read; else nothing."""
         if isinstance(command, ReportStageSubmitted):
             self.submitted(command)
         elif isinstance(command, ReportStageCompleted):
@@ -56,7 +56,10 @@ class Readings:
         return ()
 
     def _end_unheard(self, command: ReportJobEnded | Resync) -> None:
-        """Who is not named by a truth, or whose jobs are over, reads no more. Its end may yet be told, later."""
+        """Attempts that a resync does not name, or whose jobs are all over, read no more, though nobody told their end.
+
+        It may still be told, later.
+        """
         if isinstance(command, Resync):
             self._unheard |= self.running.keys() - {stage.stage for stage in command.stages}
             self._jobs = {job.job: self._jobs.get(job.job, job) for job in command.jobs}
@@ -70,7 +73,7 @@ class Readings:
         self._unheard.discard(stage.stage)
 
     def forget(self, app_shuffle: AppShuffle) -> None:
-        """Nothing can read it again."""
+        """Spark has cleaned the app shuffle: nothing can read it again."""
         self._weights.pop(app_shuffle, None)
         self._maps.pop(app_shuffle, None)
 
@@ -85,15 +88,15 @@ class Readings:
         return read
 
     def going_on(self) -> frozenset[AppShuffle]:
-        """What attempts read that have not ended: at least what does not lie behind their caches."""
+        """What the attempts that have not ended read, but for what lies behind their caches: nobody knows that yet."""
         return frozenset(read for stage in self.reading_on() for read in caches.direct(stage))
 
     def reading_on(self) -> Iterator[Submitted]:
-        """Attempts that have not ended, as far as can be told."""
+        """The attempts that have not ended, as far as can be told."""
         return (stage for one, stage in self.running.items() if one not in self._unheard)
 
     def _weigh(self, app_shuffle: AppShuffle, tasks: int, written_bytes: int) -> None:
-        """An attempt of fewer tasks adds to what others have written, failed ones too."""
+        """Notes what an attempt wrote. One of fewer tasks than write all of it adds to what others have written."""
         maps = self._maps[app_shuffle] = max(tasks, self._maps.get(app_shuffle, 0))
         known = self._weights.get(app_shuffle, 0) if tasks < maps else 0
         self._weights[app_shuffle] = known + written_bytes

@@ -76,26 +76,26 @@ class Outcome:
 
     @property
     def premature(self) -> int:
-        """How many premature deletions."""
+        """How many premature deletions there were."""
         return len(self.misses)
 
     @property
     def premature_rate(self) -> float:
-        """Of all that was fenced; 0 where nothing was."""
+        """Premature deletions, of all generations that were fenced; 0 where none was."""
         fenced = sum(life.fenced_ms is not None for life in self.lives)
         return self.premature / fenced if fenced else 0.0
 
     @property
     def recomputed_bytes(self) -> int:
-        """Written again because of premature deletions."""
+        """Bytes that were written again because of premature deletions."""
         return sum(miss.recomputed_bytes for miss in self.misses)
 
     @property
     def recomputed_task_seconds(self) -> float:
-        """Of those whose cost is known."""
+        """Run time of the tasks that wrote them again, in seconds: of those premature deletions whose cost is known."""
         return sum(miss.recomputed_task_seconds or 0.0 for miss in self.misses)
 
     @property
     def saved_byte_seconds(self) -> float:
-        """Against never deleting."""
+        """Byte-seconds that Spark alone would have held, less those that were held."""
         return self.never_byte_seconds - self.held_byte_seconds

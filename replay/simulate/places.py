@@ -40,7 +40,7 @@ def recordings_at(place: str) -> list[Recording] | Missing:
 
 
 def _is_ours(path: str) -> bool:
-    """Logs of a newer release are too: who reads them says what to do."""
+    """Whether a file is a log of ours, also one of a newer release: who reads that one says what to do."""
     try:
         with Path(path).open("rb") as file:
             return file.read(len(OURS)) == OURS
@@ -49,7 +49,7 @@ def _is_ours(path: str) -> bool:
 
 
 def _is_table(path: str) -> bool:
-    """An export that is being written begins with a dot, and has no name yet."""
+    """Whether a file is an export. One that is being written still has a name that begins with a dot, and is none."""
     return not Path(path).name.startswith((".", "_")) and is_table(Path(path))
 
 
@@ -80,7 +80,10 @@ def _of_archive(folder: Path, files: dict[str, Part]) -> Recording:
 
 
 def _each_event_once(files: dict[str, Part]) -> Iterator[EventsFile]:
-    """Archiving that was interrupted may have begun again with a longer file, and have left one that is torn."""
+    """The files of an archive's folder that hold its events once.
+
+    Archiving that was interrupted may have begun again with a longer file, and have left a torn one behind.
+    """
     reached = 0
     known = sorted(events_files(files), key=lambda one: (one.first, -one.last))
     for _, begun in groupby(known, key=lambda one: one.first):

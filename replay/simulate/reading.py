@@ -1,11 +1,11 @@
-"""From a log back to what was reported.
+"""From the events of a log back to the commands that they were decided from.
 
-Responsible for naming, for the events of each command, the command that they were decided from. Refuses to decide
-anything. Invariant: the same core, given these commands at these times, decides the same events again; what cannot be
-told apart in a log decides alike.
+Responsible for naming the command of each group of events. Refuses to decide anything.
+Invariant: the same core, given these commands at these times, decides the same events again. Where two commands leave
+the same events in a log, either one may be named: the core decides alike for both.
 
-A log keeps every command that changed something: its first event is the fact, and all that follows from it points back
-to it (``because``). A command that changed nothing is not in the log, and is not missed: it changed nothing.
+The events of one command stand together: its first event is the fact, and all others point back to it (``because``). A
+command that changed nothing left no event. It is not named, and is not missed either.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from replay.simulate.facts import Fact, Kind
 
 
 def facts_of(log: Iterable[e.Recorded]) -> Iterator[Fact]:
-    """What was reported, in order."""
+    """The commands that a whole log was decided from, in order, each as a `Fact`."""
     reader = Reader()
     for _, group in groupby(log, key=attrgetter("because")):
         records = list(group)
@@ -39,7 +39,7 @@ def facts_of(log: Iterable[e.Recorded]) -> Iterator[Fact]:
 
 
 class Listener:
-    """The same where a log goes by event by event: tells each command when the next one's events begin."""
+    """`facts_of` for a log that is heard event by event: tells each command when the events of the next one begin."""
 
     def __init__(self, tell: Callable[[Fact], None]) -> None:
         self._tell = tell
@@ -53,7 +53,7 @@ class Listener:
         self._records.append(recorded)
 
     def close(self) -> None:
-        """Nothing more follows from the last one."""
+        """The log has ended, or the next command begins: tells the last command."""
         if self._records:
             self._tell(self._reader.read(self._records))
             self._reader.go_on(self._records)
@@ -61,14 +61,14 @@ class Listener:
 
 
 class Reader:
-    """Goes along a log, with the state before each command."""
+    """Names commands, one after the other: `read` one, then `go_on` with its events. Knows the state before each."""
 
     def __init__(self) -> None:
         self.state: State = empty()
         self._whose = Whose()
 
     def go_on(self, records: list[e.Recorded]) -> None:
-        """These have been read."""
+        """Folds the events of a command that was read: the state is then the one before the next command."""
         fold(self.state, records)
         for event in (recorded.event for recorded in records):
             if isinstance(event, (e.GenerationStarted, e.GenerationAdopted)):
@@ -79,7 +79,7 @@ class Reader:
                 self._whose.cleaned(event.app_shuffle)
 
     def read(self, records: list[e.Recorded]) -> Fact:
-        """The command that these were decided from."""
+        """The command that these events were decided from. They are all events of one command, in order."""
         time_ms, events = records[0].time_ms, [recorded.event for recorded in records]
         first = events[0]
         if isinstance(first, _KEPT):
@@ -97,14 +97,14 @@ class Reader:
         return sum(generation.bytes for generation in self.state.generations.values())
 
     def app_shuffle(self, shuffle_id: ShuffleId, events: Iterable[e.Event] = ()) -> AppShuffle:
-        """Whose generation it is; perhaps one that these events begin."""
+        """The app shuffle of a generation, which may be one that these events begin; `NO_SHUFFLE`: nobody knows."""
         for event in events:
             if isinstance(event, (e.GenerationStarted, e.GenerationAdopted)) and event.shuffle_id == shuffle_id:
                 return event.app_shuffle
         return self._whose.of.get(shuffle_id, NO_SHUFFLE)
 
     def is_gone_by_policy(self, app_shuffle: AppShuffle) -> bool:
-        """Whether it is not there because it was deleted early, or is about to."""
+        """Whether its generation was deleted early, by a policy, or is on its way out: being fenced, or fenced."""
         shuffle = self.state.shuffles.get(app_shuffle)
         if shuffle is None or shuffle.current is None:
             return False
@@ -121,7 +121,11 @@ class Reader:
         return False
 
     def _was_swept(self, records: list[e.Recorded]) -> bool:
-        """Whether a step of a sweep began with a rescue for a reader, which looks like the reader's own asking."""
+        """Whether these events are a step of a sweep: then time was the cause, and nobody asked.
+
+        A step may begin by taking an expiry back for a reader, which looks like the command of that reader. It was a
+        step if the core decides these very events when the clock ticks.
+        """
         first = records[0].event
         if not (isinstance(first, e.ExpiryTakenBack) and first.why is Rescue.READER and self.state.meta.sweeping):
             return False
@@ -153,7 +157,7 @@ def _job_started(reader: Reader, first: e.JobStarted, events: list[e.Event]) -> 
 
 
 def _told_again(reader: Reader, first: e.LineageLearned, events: list[e.Event]) -> _Read:  # noqa: ARG001
-    """Ahead of its job, or by one that is known: which one it was makes no difference."""
+    """Lineage that was told ahead of its job, or once more by a job that is known. Either is told alike here."""
     return Kind.FACT, c.ReportLineage(tuple(event.lineage for event in events if isinstance(event, e.LineageLearned)))
 
 
@@ -172,7 +176,10 @@ def _deleted(reader: Reader, first: e.GenerationDeleted, events: list[e.Event]) 
 
 
 def _cut(reader: Reader, first: e.Event, events: list[e.Event]) -> _Read:  # noqa: ARG001
-    """Of a log that is torn in its midst, what there is; it was of the look that began last."""
+    """The report of a look. Where the log is torn in the middle of one, what there is of it.
+
+    What does not name its look belongs to the one that began last.
+    """
     told = (event.look for event in events if isinstance(event, (e.CutReported, e.LookEnded)))
     look = next(told, reader.state.meta.look)
     if look is None:
@@ -193,7 +200,7 @@ def _needs(state: State, told: e.CutReported) -> tuple[AppShuffle, ...]:
 
 
 def _outputs(reader: Reader, first: e.Event, events: list[e.Event]) -> _Read:  # noqa: ARG001
-    """What is there, told of one or more; in a gap of what was new, too."""
+    """A report of what outputs there are of one or more app shuffles; after a gap, also of those that were new."""
     found = [resyncs.outputs_of(event, lambda given: reader.app_shuffle(given, events)) for event in events]
     return Kind.FACT, c.ReportOutputs(tuple(one for one in found if one is not None))
 
@@ -208,7 +215,11 @@ def _outputs_lost(reader: Reader, first: e.OutputsLost, events: list[e.Event]) -
 
 
 def _was_reported(generation: Generation | None, first: e.OutputsLost) -> bool:
-    """By a reader: Spark says of nothing left that all is lost. What it says while writers run is not taken."""
+    """Whether a reader reported the loss, and not Spark.
+
+    Spark's own report that nothing is left makes the generation lost as a whole (`GenerationLost`), unless it is being
+    fenced; and what Spark says of outputs while tasks write them is not taken.
+    """
     is_fencing = generation is not None and generation.life is Life.FENCING
     is_written = generation is not None and bool(generation.writers)
     return is_written or (first.available == 0 and not is_fencing)
@@ -275,7 +286,7 @@ def _taken_back(reader: Reader, first: e.ExpiryTakenBack, events: list[e.Event])
 
 
 def _missed(reader: Reader, first: Any, events: list[e.Event]) -> _Read:
-    """A premature deletion, or a recovery that was opened, joined or denied: by a writer, or by one who reads."""
+    """What was asked for is gone: the command of the writer that begins it anew, else a report that it is missing."""
     missing = first.shuffle_id if isinstance(first, e.PrematureDeletion) else first.missing
     app_shuffle = reader.app_shuffle(missing)
     writer = _starter_of(app_shuffle, events)

@@ -139,7 +139,7 @@ def kind_of_failure(error: Exception) -> Failure:
 
 
 def odd(done: str, error: Exception) -> str:
-    """Of a record that nobody thought of."""
+    """What is told of a record that raised an error which nobody thought of. ``done``: what was being done with it."""
     return f"it could not be {done}: {type(error).__name__}: {error}"
 
 
@@ -214,7 +214,7 @@ def _own(recording: Recording) -> Opened:
 
 
 def _tells_all(facts: Sequence[Fact]) -> bool:
-    """Whether we were there from a driver's beginning to its end, and not attached to it late, or detached early."""
+    """Whether the log begins and ends with its driver: the bridge was not attached late, and did not detach early."""
     commands = [fact.command for fact in facts]
     is_late = any(isinstance(command, ReportGap) and command.where == _LATE for command in commands)
     return EndApplication(Ending.ENDED) in commands and not is_late
@@ -257,7 +257,7 @@ def all_of(
     lessons: Mapping[str, tuple[Lesson, ...]] | None = None,
     capacity_bytes: int | None = None,
 ) -> list[Simulated]:
-    """One after the other, in this process; the parts of a run once more, as one."""
+    """Simulates one after the other, in this process. History logs that tell parts of one run are simulated as one."""
 
     def carry_out(some: Sequence[Recording]) -> list[Simulated]:
         return [simulated(one, policies, lessons, capacity_bytes) for one in some]
@@ -272,7 +272,7 @@ def spread(
     lessons: Mapping[str, tuple[Lesson, ...]] | None = None,
     capacity_bytes: int | None = None,
 ) -> list[Simulated]:
-    """The same, each as a task of its own on a Spark session, the largest first; in the order given."""
+    """As `all_of`, each recording as a task of its own on a Spark session. Results in the order of ``recordings``."""
     wanted = list(policies)
 
     def carry_out(some: Sequence[Recording]) -> list[Simulated]:
@@ -315,7 +315,7 @@ _T = TypeVar("_T", bound=_Counted)
 
 
 def once(found: Sequence[_T]) -> tuple[list[_T], list[str]]:
-    """Each run once: of its records that which holds most. And what is to be said of the others.
+    """Of several records of one run the one that holds most of it; and a sentence about each record that is left out.
 
     Of logs of ours and of Spark's those count that tell all of it; ours, where both do or neither does.
     """
@@ -333,7 +333,7 @@ def once(found: Sequence[_T]) -> tuple[list[_T], list[str]]:
 
 
 def _fullest(found: Sequence[_T]) -> dict[Run, _T]:
-    """By run the record that holds most of it."""
+    """For each run the record that holds most of it."""
     best: dict[Run, _T] = {}
     for one in found:
         if one.run is not None and (one.run not in best or one.facts > best[one.run].facts):
@@ -342,7 +342,7 @@ def _fullest(found: Sequence[_T]) -> dict[Run, _T]:
 
 
 def _best_in_spark(kept: Mapping[Run, _T]) -> dict[tuple[str, str], tuple[Run, _T]]:
-    """By Spark's id the record that tells most surely all of it."""
+    """For each application that Spark names, the run and the record that tell most surely all of it."""
     rising = sorted(kept.items(), key=lambda item: (item[0].is_whole, item[0].is_ours))
     return {run.spark: (run, one) for run, one in rising if run.spark[0]}
 
@@ -362,5 +362,5 @@ def _called(one: _Counted) -> str:
 
 
 def _place(recording: Recording) -> str:
-    """An export is called by its application, and several may hold it."""
+    """Where an export is; empty for other recordings. It is called by its application, and several may hold that."""
     return f"{recording.name} in {shown(commonpath(recording.tables))}" if recording.tables else ""

@@ -1,8 +1,11 @@
-"""The whole truth after a gap, as it was told.
+"""The whole truth after a gap: from its events back to the `Resync` that told it.
 
-Responsible for the one command whose events are many facts at once: which jobs, stages and executions it named, and
-what it said is there. Refuses to know other commands. Invariant: what it named without anything following from it is
-named again in a way from which nothing follows.
+A resync is the one command whose events are many facts at once: what ended during the gap, what began, and what outputs
+are there. It also names all that the coordinator knew already, and of that no event is left.
+
+Responsible for telling which events are those of a resync, and for the jobs, stages, executions and outputs that it
+named. Refuses to know other commands. Invariant: whatever it must have named, and no event tells of, is named again so
+that the core finds nothing new in it.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ _FACTS = (e.JobEnded, e.ExecutionEnded, e.StageCompleted, e.ExecutionStarted, e.
 
 
 def is_one(state: State, events: list[e.Event]) -> bool:
-    """Whether these are what a resync was told as."""
+    """Whether these events of one command are those of a resync; ``state``: the one before them."""
     missed = state.meta.gap is not None and not state.meta.gap.resynced  # then parts of it come before it
     adopts = any(isinstance(event, e.GenerationAdopted) for event in events)
     if not missed and (adopts or isinstance(events[0], e.GenerationCompleted)):
@@ -37,7 +40,7 @@ def is_one(state: State, events: list[e.Event]) -> bool:
 def command_of(
     state: State, events: list[e.Event], app_shuffle: Callable[[ShuffleId, list[e.Event]], AppShuffle]
 ) -> c.Resync:
-    """The command, given the state before it."""
+    """The resync of these events. ``state``: the one before them; ``app_shuffle``: whose generation a shuffle id is."""
     return c.Resync(
         tuple(_jobs(state, events)),
         tuple(_stages(state, events)),
@@ -47,7 +50,7 @@ def command_of(
 
 
 def job_of(started: e.JobStarted, events: Iterable[e.Event]) -> c.ReportJobStarted:
-    """The report of a job that was new, with what of its lineage was new."""
+    """The report of a job that started, with the lineage that these events tell."""
     return c.ReportJobStarted(
         started.job,
         started.final_stage,
@@ -76,7 +79,7 @@ def submission_of(submitted: e.StageSubmitted) -> c.ReportStageSubmitted:
 
 
 def outputs_of(event: e.Event, app_shuffle: Callable[[ShuffleId], AppShuffle]) -> Outputs | None:
-    """What was said to be there; None where the event does not come from such a report."""
+    """The outputs whose report the event follows from; None where it does not follow from such a report."""
     if isinstance(event, e.GenerationAdopted):
         return Outputs(event.app_shuffle, event.available, event.total)
     if isinstance(event, e.OutputsLost):
@@ -89,7 +92,7 @@ def outputs_of(event: e.Event, app_shuffle: Callable[[ShuffleId], AppShuffle]) -
 
 
 def _jobs(state: State, events: list[e.Event]) -> Iterator[c.ReportJobStarted]:
-    """Those that run on, then those that were new; lineage goes with the job that it was told behind."""
+    """Jobs that go on, then those that are new. Lineage belongs to the job whose start stands before it."""
     ended = {event.job for event in events if isinstance(event, e.JobEnded)}
     told: dict[int, list[e.Event]] = {}
     last = max((job for job in state.jobs if job not in ended), default=None)
@@ -118,7 +121,7 @@ def _stages(state: State, events: list[e.Event]) -> Iterator[c.ReportStageSubmit
 
 
 def _without_ended(state: State, events: list[e.Event]) -> State:
-    """Jobs that are over take their stages with them before any other is compared."""
+    """The state without the jobs that have ended, and so without their stages, as the core compares what was told."""
     left = copy(state)
     for event in events:
         if isinstance(event, e.JobEnded):
@@ -143,7 +146,7 @@ def _may_run(state: State) -> set[ExecutionId]:
 
 
 def _outputs(state: State, events: list[e.Event], app_shuffle: Callable[[ShuffleId], AppShuffle]) -> Iterator[Outputs]:
-    """What differed, in the order in which it was taken; then all that is registered and did not."""
+    """Outputs that were not as the coordinator knew them, in their order; then all others, told as it knows them."""
     cleaned = {event.app_shuffle for event in events if isinstance(event, e.ShuffleCleaned)}
     told: set[AppShuffle] = set()
     for event in events:

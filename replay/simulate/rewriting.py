@@ -29,7 +29,7 @@ class Rewriter:
 
     @classmethod
     def of(cls, commands: Iterable[c.Command | None]) -> Rewriter:
-        """For a run, from all its reports."""
+        """The rewriter for a run, made from all commands of it."""
         told = list(commands)
         return cls({one.stage.stage for one in told if isinstance(one, c.ReportStageSubmitted)}, went_behind(told))
 
@@ -58,7 +58,7 @@ class Rewriter:
         yield c.ReportStageCompleted(attempt, shuffle_bytes_written=self.weights.get(app_shuffle, 0))
 
     def _stage(self, state: State, reader: StageId) -> StageId:
-        """One that the reader's job listed and never ran; else a number that no stage has."""
+        """The id of a stage that the reader's job listed and that never ran; else a number that no stage has."""
         listing = min((job for job in state.jobs.values() if job.lists(reader)), key=_number, default=None)
         for stage in _listed(listing):
             if stage not in self.ran and stage not in self._taken:
@@ -80,7 +80,7 @@ def _listed(job: Job | None) -> Iterator[StageId]:
 
 
 def missing(state: State, reads: Iterable[AppShuffle]) -> list[AppShuffle]:
-    """Those of these that are gone, and what is gone behind them, in the order in which it has to be written."""
+    """Which of ``reads`` are gone, and what is gone behind them, in the order in which all that has to be written."""
     found: list[AppShuffle] = []
     seen: set[AppShuffle] = set()
     to_see = [(read, False) for read in reversed(list(reads))]
@@ -97,12 +97,12 @@ def missing(state: State, reads: Iterable[AppShuffle]) -> list[AppShuffle]:
 
 
 def was_written(state: State, app_shuffle: AppShuffle) -> bool:
-    """Whether there ever was a generation of it."""
+    """Whether there ever was a generation of the app shuffle."""
     shuffle = state.shuffles.get(app_shuffle)
     return shuffle is not None and shuffle.current is not None
 
 
 def is_intact(state: State, app_shuffle: AppShuffle) -> bool:
-    """Whether Spark would skip its map stage."""
+    """Whether the app shuffle is complete and there, so that Spark would skip its map stage."""
     generation = state.current(app_shuffle)
     return generation is not None and generation.complete and not cuts.is_gone(generation)

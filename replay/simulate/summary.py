@@ -33,7 +33,7 @@ class Summary:
 
     @property
     def saved_byte_seconds(self) -> float:
-        """Against never deleting."""
+        """Byte-seconds that Spark alone would have held, less those that were held."""
         return self.never_byte_seconds - self.held_byte_seconds
 
 
@@ -57,7 +57,7 @@ def summary_of(outcome: Outcome, policy: str) -> Summary:
 
 
 def total(runs: Iterable[Sequence[Summary]]) -> list[Summary]:
-    """One sum for each policy: of every run the figures under the same ones, in the same order."""
+    """One sum for each policy, over all runs. Every run has figures for the same policies, in the same order."""
     return [reduce(_both, of_one) for of_one in zip(*runs, strict=True)]
 
 
