@@ -52,7 +52,7 @@ class Book:
         self._calls: dict[ExecutionId, str] = {}  #: What the running SQL executions are called.
 
     def warn(self, text: str) -> None:
-        """Something about the log that its reader should know."""
+        """Notes a sentence about the log that whoever reads its figures should know."""
         if len(self.warnings) < _MOST_WARNINGS:
             self.warnings.append(text)
         else:
@@ -64,7 +64,7 @@ class Book:
             _TAKERS[name](self, record)
 
     def run(self, place: str, files: tuple[str, ...], raw_bytes: int) -> Run:
-        """All that was read."""
+        """The run, when the whole log was read. ``place``: of the log, for people."""
         self._close()
         about, clock = self._heading, self._facts.clock
         facts = tuple(self._all_facts(about.started_ms(clock.first_ms)))
@@ -294,7 +294,7 @@ class Book:
         self._shuffles.note_end(known, self._tell_completed(stage, sums, written_bytes), written_bytes)
 
     def _tell_completed(self, stage: r.Stage, sums: Sums, written_bytes: int) -> int:
-        """Gives the fact's place."""
+        """Tells the end of an attempt; gives the place of that fact."""
         return self._facts.tell(
             stage.completed,
             c.ReportStageCompleted(

@@ -32,7 +32,7 @@ MOST_WRONG = 100
 
 @dataclass(frozen=True, slots=True)
 class Leap:
-    """From when to when, and how many facts had been told before."""
+    """A time that lies more than `LATE_MS` after the one before it. ``place``: how many facts had been told before."""
 
     from_ms: int
     to_ms: int
@@ -41,8 +41,11 @@ class Leap:
 
 @dataclass(slots=True)
 class Clock:
-    """``wrong``: times that could not be, the first of them; ``back_ms``: how far it was set back at most, for another
-    reason."""
+    """The clock of one log.
+
+    ``now_ms``: the latest time that is believed. ``back_ms``: by how much times went back at most, where no damaged
+    time explains it. ``wrong``: leaps to times that are not believed, the first `MOST_WRONG` of them.
+    """
 
     now_ms: int = 0
     first_ms: int = 0
@@ -55,7 +58,7 @@ class Clock:
     _second_ms: int = 0  #: What is told against the first time of all, once so far.
 
     def hear(self, time_ms: int, place: int) -> Sequence[Leap]:
-        """An event tells its time, so many facts having been told; answers the leaps that were none, the last first."""
+        """An event tells its time, after ``place`` facts. Gives the leaps that are not believed now, the last first."""
         undone: Sequence[Leap] = ()
         if 0 < time_ms < self.now_ms - LATE_MS:
             undone = self._back(time_ms)
@@ -68,7 +71,7 @@ class Clock:
         return undone
 
     def close(self) -> Leap | None:
-        """That was all; answers the leap at the very end that was none."""
+        """The log has ended. Gives the leap at its very end, if that is not believed."""
         leap, self._leaps = self._leaps[-1] if self._leaps else None, []
         if leap is None or not leap.from_ms or leap.to_ms - leap.from_ms <= LONGEST_REST_MS:
             self._confirm(leap)
@@ -77,7 +80,10 @@ class Clock:
         return self._undo(leap)
 
     def misplaced(self, end_ms: int) -> Iterable[Leap]:
-        """The log is one in another order, and what ends it says when: what counts again, and is no damage."""
+        """The lines of the log stand in another order. Gives the leaps that count again: their lines were misplaced.
+
+        ``end_ms``: when the application says that it ended; 0: nothing stands behind that line.
+        """
         longest_ms = self.now_ms + LONGEST_REST_MS
         found = [
             one for one in self.wrong if one.to_ms <= (longest_ms if one.to_ms == end_ms else self.now_ms + LATE_MS)
@@ -89,7 +95,7 @@ class Clock:
         return found
 
     def _leap(self, time_ms: int, place: int) -> None:
-        """The first time of all is believed where one goes on from it."""
+        """Notes a leap. Where it goes on from the first time of all, that one is believed from now on."""
         on = self._leaps[-MOST_WRONG:] if self._leaps and self._leaps[-1].from_ms else []
         self._leaps = [*on, Leap(self.now_ms, time_ms, place)]
 
@@ -99,7 +105,7 @@ class Clock:
         self._leaps, self._second_ms = [], 0
 
     def _back(self, time_ms: int) -> Sequence[Leap]:
-        """Damaged times may follow one another: all those go that it contradicts."""
+        """A time that contradicts leaps before it: damaged times may follow one another, and all such go."""
         if self._leaps and not self._leaps[-1].from_ms:
             return self._against_first(self._leaps[-1], time_ms)
         none = [leap for leap in self._leaps if time_ms < leap.to_ms - LATE_MS]
@@ -113,7 +119,7 @@ class Clock:
         return none[::-1]
 
     def _against_first(self, leap: Leap, time_ms: int) -> Sequence[Leap]:
-        """Two may be right where one is not."""
+        """A time that contradicts the first one of all. That goes when a second time contradicts it."""
         if not self._second_ms:
             self._second_ms = time_ms
             return ()
@@ -130,7 +136,7 @@ class Clock:
         return leap
 
     def doubts(self) -> list[str]:
-        """What its reader should know."""
+        """Sentences about the times that were not believed, for who reads what was made of the log."""
         told = []
         contradicted = len(self.wrong) + self.further - bool(self.rest_ms)
         if contradicted:

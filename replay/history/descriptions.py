@@ -67,7 +67,7 @@ def described(stage: r.Stage, by_id: dict[int, r.Stage], call: str = "") -> Stag
 
 
 def reads_of(stage: r.Stage, by_id: dict[int, r.Stage]) -> tuple[AppShuffle, ...]:
-    """What its parents write; where the log does not hold them, the RDDs that its own RDDs take from outside."""
+    """What a stage reads: what its parents write; where the log lacks these, what its own RDDs take from outside."""
     parents = stage.parents
     if parents is not None and all(parent in by_id and by_id[parent].rdds for parent in parents):
         return tuple(AppShuffle(rdd) for rdd in sorted({by_id[parent].rdds[0].id for parent in parents}))
@@ -87,7 +87,10 @@ def names_no_parents(stages: Iterable[r.Stage], by_id: dict[int, r.Stage]) -> bo
 
 
 def _behind(stage: r.Stage, reads: tuple[AppShuffle, ...]) -> tuple[AppShuffle, ...]:
-    """What of its reads it need not read where its persisted RDDs are cached: all that is not surely read past them."""
+    """Which of its reads may lie behind its persisted RDDs: where these are cached, it need not read them.
+
+    Only what is surely read past the caches is not among them: what nothing but RDDs that it computes itself reads.
+    """
     if not any(rdd.persisted for rdd in stage.rdds):
         return ()
     own = {rdd.id: rdd for rdd in stage.rdds}
@@ -116,5 +119,5 @@ def writes_files(plan: r.Plan) -> bool:
 
 
 def short(text: str | None) -> str:
-    """As much of a text as is kept."""
+    """The beginning of a text, as much as is kept; None is empty."""
     return (text or "")[:_LONGEST_TEXT]

@@ -44,7 +44,7 @@ class Log:
 
     @property
     def bytes(self) -> int:
-        """As it is stored."""
+        """Bytes of all its files, as they are stored."""
         return sum(part.bytes for part in self.parts)
 
     @property
@@ -94,12 +94,12 @@ def local_parts(place: str) -> tuple[list[Part], list[Missing]]:
 
 
 def _named(pattern: str) -> list[str]:
-    """What is called so, each once."""
+    """The paths that match a pattern, each once."""
     return sorted({path for one in _alternatives(pattern) for path in glob(one, recursive=True)})  # noqa: PTH207
 
 
 def _alternatives(pattern: str) -> list[str]:
-    """`{a,b}` is either, as in a shell, and in Hadoop; `glob` knows no braces."""
+    """The patterns that a pattern with braces stands for: `{a,b}` is either, as in a shell; `glob` knows no braces."""
     found = _BRACES.search(pattern)
     if found is None:
         return [pattern]
@@ -133,7 +133,7 @@ def _files(root: Path, missing: list[Missing]) -> Iterator[Path]:
 
 
 def _there(files: Iterable[Path], missing: list[Missing]) -> Iterator[Part]:
-    """With their sizes. Who looks into a directory in use finds files that are renamed, or deleted, the next moment."""
+    """The files that are there, with their sizes. In a directory in use some are renamed or deleted meanwhile."""
     for path in files:
         try:
             if path.is_file():
@@ -157,7 +157,7 @@ def unread(error: Exception, expected: str = "a file that may be") -> str:
 
 
 def reason(error: Exception) -> str:
-    """The same, the reason alone. Libraries put texts of their own beside the number."""
+    """Why a file cannot be read: the system's words for the error's number, where it has one, else its own text."""
     number = error.errno if isinstance(error, OSError) else None
     return os.strerror(number) if number else " ".join(str(error).split())
 
@@ -187,7 +187,7 @@ def without_events(parts: Iterable[Part]) -> list[Missing]:
 
 
 def _is_aside(name: str) -> bool:
-    """Hadoop's and Spark's side files; what is being compacted is there as it was until that is done."""
+    """Whether it is a side file of Hadoop's or Spark's. So is an unfinished compaction: its sources are still there."""
     return name.startswith((".", "_", "appstatus_")) or name.endswith(".compact.inprogress")
 
 
@@ -245,7 +245,7 @@ def _is_compact(part: Part) -> bool:
 
 
 def _rolled_over(part: Part) -> tuple[bool, str]:
-    """Dated ones in their order; the one without a date is still being written, or was the last."""
+    """The place of a rolled-over file: dated ones in their order, then the one without a date, which is the last."""
     match = _ROLLED_OVER.match(PurePosixPath(part.path).name)
     dated = match[1] if match else None
     return (dated is None, dated or "")

@@ -56,7 +56,7 @@ class _Source:
         return found
 
     def next(self, size: int, what: str) -> bytes:
-        """The same, but nothing at the end of the stream is nothing."""
+        """This much; empty at the end of the stream; `Damaged` if there is something, but less."""
         found = self.read(size)
         while found and len(found) < size:
             more = self.read(size - len(found))
@@ -117,7 +117,7 @@ class _Blocks:
         self._is_between = True  #: What is wanted next may be missing.
 
     def read(self, size: int) -> bytes:
-        """The data, as they are."""
+        """The next bytes of the source, unchanged; at most ``size``."""
         found = self._source.read(size)
         at = 0
         while at < len(found):
@@ -131,11 +131,14 @@ class _Blocks:
 
     @property
     def are_cut(self) -> bool:
-        """Whether they end within something."""
+        """Whether the data end in the middle of a block or a frame."""
         return bool(self._skip or self._held or not self._is_between)
 
     def _follow(self) -> Generator[tuple[int, int], bytes, None]:
-        """Tells how many bytes to pass by and how many to hand over after those; what is no zstd the library tells."""
+        """Follows the zstd format. Yields how many bytes to skip, and how many to hand over after those.
+
+        Data that are no zstd are not its affair: the library says so.
+        """
         skip = 0
         while True:
             self._is_between = True

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Of a file: the task that reads it, its log there, its number in that.
+#: For a file: the task that reads it, its log within the task, its number within the log.
 _Place: TypeAlias = tuple[int, int, int]
 #: What one task reads at least, where logs are small: a task has a price of its own.
 TASK_BYTES = 16 << 20
@@ -51,7 +51,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Read(Generic[T]):
-    """What became of one log: something, or a reason. ``piece``: what it tells of its run."""
+    """What was made of one log; or None, and why not. ``piece``: which part of which run the log tells."""
 
     place: str
     found: T | None
@@ -97,7 +97,7 @@ def settled(spark: SparkSession, place: str) -> tuple[str, bool]:
 
 
 def _named(system: Any, pattern: Any) -> Iterator[Any]:
-    """What a path with wildcards names; itself, where something is really called so."""
+    """The paths that a path with wildcards names; it names itself where something is really called so."""
     if system.exists(pattern):
         yield pattern
         return
@@ -150,7 +150,7 @@ def _whole_through_session(spark: SparkSession, found: RDD[Read[T]], make: Calla
 
 
 def left_out(copy: Copy) -> Read[Any]:
-    """What is told of a log that is a copy."""
+    """The outcome of a log that is left out, since it is a copy."""
     return Read(copy.piece.log.place, None, copy.why)
 
 
@@ -170,7 +170,7 @@ def _spread_local(
 
 
 def batches(logs: Iterable[Log]) -> Iterator[list[Log]]:
-    """The largest logs first, one a task; small ones together."""
+    """Logs in batches, one for each task: the largest first and alone, small ones together."""
     batch: list[Log] = []
     for log in sorted(logs, key=lambda log: -log.bytes):
         batch.append(log)
@@ -237,7 +237,7 @@ def _look_for(context: Any, pattern: str) -> None:
 def _spread_remote(
     spark: SparkSession, logs: Sequence[Log], make: Callable[[Run], T], done: Accumulator[int] | None
 ) -> RDD[Read[T]]:
-    """Those that Spark can carry to a worker, and the others with why it does not."""
+    """Reads the logs that Spark can carry to a worker; the others are refused, with the reason."""
     context = spark.sparkContext
     why_not = [_why_not(log) or _why_not_looked_for(log, partial(_look_for, context)) for log in logs]
     carried = [log for log, why in zip(logs, why_not, strict=True) if not why]
@@ -270,7 +270,7 @@ def _spread_carried(
 
 
 def _places(tasks: Sequence[Sequence[Log]]) -> dict[str, _Place]:
-    """Of each file, by its URL: the task that reads it, its log there, and its number in that."""
+    """By URL, for each file: the task that reads it, its log within the task, and its number within the log."""
     return {
         part.path: (task, at, number)
         for task, batch in enumerate(tasks)

@@ -1,4 +1,4 @@
-"""Whose log it is: what it says of the application as a whole.
+"""What a log says of its application as a whole.
 
 Responsible for name, versions, beginning and end, and for what is missing of these. Refuses to know jobs and shuffles.
 Invariant: what the log does not say is empty, and told as a doubt.
@@ -21,7 +21,7 @@ _PYTHON = (".py:", "NativeMethodAccessorImpl", "DirectMethodHandleAccessor")  # 
 
 
 class Heading:
-    """One application's, as far as its log was read."""
+    """What is known of one application, as far as its log was read. ``name``: the log's, by its file."""
 
     def __init__(self, name: str) -> None:
         self.start = r.ApplicationStart()
@@ -39,18 +39,18 @@ class Heading:
 
     @property
     def attempt(self) -> str:
-        """Of the application; empty where a cluster makes but one."""
+        """Spark's attempt of the application; empty where the cluster manager makes only one."""
         return self.start.attempt or ""
 
     def registration(self) -> c.RegisterApplication:
-        """What its driver part would have begun with."""
+        """The command with which the driver part would have registered it."""
         driver = Driver(
             self.application, self.attempt, self.start.name, self.start.user, self.version, master=self.master
         )
         return c.RegisterApplication(ApplicationId(f"{self.application} {self.attempt}".strip()), driver)
 
     def started_ms(self, first_ms: int) -> int:
-        """When it began, at the latest with its first event."""
+        """When it began, in ms since the epoch: as its start says, but not after its first event."""
         return min(self.start.time, first_ms) if self.start.time > 0 else first_ms
 
     def why_not(self, record: r.ApplicationStart) -> str:
@@ -61,21 +61,21 @@ class Heading:
         return f"{who}, which is not counted; expected one application a log"
 
     def learn(self, version: str = "", master: str = "", told_id: str = "") -> None:
-        """What a line says besides; the first word counts, but for the master."""
+        """What a line says of the application besides. The first line that says it counts; for the master, the last."""
         self.version = self.version or version
         self.master = master or self.master
         self._told_id = self._told_id or told_id
 
     def see(self, call_site: str) -> None:
-        """A line of the program, or of Spark."""
+        """A call site: where in the program, or in Spark, a stage or an execution was made."""
         self.is_python = self.is_python or any(sign in call_site for sign in _PYTHON)
 
     def end(self, time_ms: int) -> None:
-        """The application says so, at a time that may be none."""
+        """The application says that it ended; ``time_ms`` is not above 0 where it does not say when."""
         self.ended, self.end_ms = True, time_ms
 
     def missing(self) -> Iterable[str]:
-        """Of its beginning and its end."""
+        """Sentences about what the log lacks of the application's beginning and end."""
         if not self.start.time:
             yield "the start of the application is missing (in another file?): its name and first moments are not known"
         if not self.ended:
@@ -84,7 +84,7 @@ class Heading:
             yield "the end of the application does not say when it was: counted to its last event"
 
     def too_new(self) -> Iterable[str]:
-        """Of a Spark that this release does not know."""
+        """A sentence, if the log was written by a Spark that this release does not know."""
         major = self.version.partition(".")[0]
         if major.isdecimal() and int(major[:MOST_DIGITS]) > _NEWEST_SPARK:
             spark = short(self.version)

@@ -90,7 +90,7 @@ def whole(found: Iterable[T], again: Callable[[list[Log]], Iterable[T]], left_ou
 
 
 def _each_log(found: Iterable[T]) -> Iterable[T]:
-    """A log is no copy of itself."""
+    """Each log once, also one that was named twice: a log is no copy of itself."""
     seen: set[Piece] = set()
     for one in found:
         if one.piece is None or one.piece not in seen:
@@ -123,7 +123,7 @@ def joined(pieces: Iterable[Piece]) -> Joined:
 
 
 def _once(runs: Iterable[list[Piece]]) -> tuple[list[tuple[Piece, ...]], list[Copy]]:
-    """Each run once: of those that are the same one, that which holds most."""
+    """Each run once. Of several that are the same one, that which holds most is kept; the others are copies."""
     same: dict[tuple[str, int, bool], list[tuple[Piece, ...]]] = {}
     for run in runs:
         same.setdefault((run[0].whose, run[0].first_ms, run[0].begun), []).append(tuple(run))
@@ -145,12 +145,12 @@ def _may_follow(last: Piece, piece: Piece) -> bool:
 
 
 def _opened_alike(last: Piece, piece: Piece) -> bool:
-    """What the workers open themselves and what the session reads for them cannot be read as one."""
+    """Whether two logs can be read as one: either workers open both, or the session reads both for them."""
     return is_url(last.log.parts[0].path) == is_url(piece.log.parts[0].path)
 
 
 def _covers(last: Piece, piece: Piece) -> bool:
-    """Of a run that ends with ``last``; it began before the piece."""
+    """Whether a run that ends with ``last``, and began before the piece, tells all that the piece tells."""
     return piece.last_ms <= last.last_ms and not _may_follow(last, piece)
 
 

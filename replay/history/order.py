@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Order:
-    """What was met so far."""
+    """How often each sign of another order was met so far."""
 
     before_start: int = 0  #: Jobs and stages before the start of the application.
     behind_end: int = 0  #: The same behind its end.
@@ -45,7 +45,7 @@ class Order:
             self.back, self.back_ms = self.back + 1, max(self.back_ms, late_ms)
 
     def miss(self, ends: int, written: int) -> None:
-        """Ends of tasks that nothing is made of."""
+        """Notes ends of tasks that count nowhere, and the bytes that those tasks had written."""
         self.late_ends, self.late_bytes = self.late_ends + ends, self.late_bytes + written
 
     @property
@@ -54,7 +54,11 @@ class Order:
         return any(getattr(self, one.name) for one in _ODD)
 
     def doubts(self, begun: bool) -> list[str]:
-        """What its reader should know. Of a log without its start, what that held is missing, and told as that."""
+        """Sentences about the order of the log, for who reads what was made of it.
+
+        ``begun``: the log holds the start of the application. Without it, lines are known to be missing, and signs that
+        only say so are left out.
+        """
         told = [self._uncounted()] if self.late_ends else []
         odd = [_said(getattr(self, one.name), one) for one in _ODD if getattr(self, one.name) and (begun or one.always)]
         if self.back:
@@ -91,7 +95,7 @@ _ODD = (
 
 
 def by_time(facts: Sequence[Fact], times_ms: Sequence[int], persisted: Persisted) -> tuple[list[Fact], Persisted]:
-    """The facts in the order of these times, each at its own, and what came and went among them."""
+    """The facts in the order of these times, and the persisted RDDs, moved to where they came and went among them."""
     order = sorted(range(len(facts)), key=times_ms.__getitem__)
     place = {was: now for now, was in enumerate(order)}
     found = [(times_ms[was], facts[was][1]) for was in order]
@@ -102,7 +106,7 @@ def by_time(facts: Sequence[Fact], times_ms: Sequence[int], persisted: Persisted
 
 
 def _tell_lineage(facts: list[Fact]) -> None:
-    """Lineage was told by the job whose line came first; now the first job tells all of it."""
+    """Moves all lineage to the first job: it was told by the job whose line came first, which may be a later one."""
     jobs = [(at, job) for at, (_, job) in enumerate(facts) if isinstance(job, c.ReportJobStarted)]
     lineage = {told.app_shuffle: told for _, job in reversed(jobs) for told in reversed(job.lineage)}
     for at, first in jobs[:1]:

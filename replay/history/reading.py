@@ -99,7 +99,7 @@ class _Reader:
                 self._warn(name, why)
 
     def _warn(self, name: str, why: str) -> None:
-        """Of several files the one is named."""
+        """Warns of something; where the log is several files, with the name of the file."""
         self.book.warn(f"{name}: {why}" if self.of_several else why)
 
     def _line(self, line: bytes) -> str:
@@ -122,7 +122,7 @@ class _Reader:
         return ""
 
     def why_not(self) -> str:
-        """Why there is no event in it."""
+        """Why no event could be read."""
         told = self.book.warnings
         what = "its events are not Spark's" if self.raw_bytes else "it is empty"
         return told[0] if told else f"{what}; expected Spark's events, one a line"
@@ -142,7 +142,7 @@ def _event_of(line: bytes) -> bytes:
 
 
 def _of_a_log(found: Iterator[bytes]) -> Iterator[bytes]:
-    """The pieces of a log; a file whose first bytes hold no event of Spark's is none."""
+    """The pieces of a log, as they are. Raises `Damaged` for a file whose first bytes hold no event of Spark's."""
     head, damage = b"", None
     try:
         for piece in found:
@@ -180,7 +180,7 @@ class _Broken:
         self.count += 1
 
     def told(self, unended: int | None) -> str:
-        """Empty where there is none. ``unended``: the number of the last line, where it has no end."""
+        """A sentence about these lines; empty: there are none. ``unended``: the number of a last line without end."""
         if not self.count:
             return ""
         if self.count == 1 and self.number == unended:
@@ -189,7 +189,7 @@ class _Broken:
         return f"line {self.number}{others} could not be read ({_short(self.why)}); the rest counts"
 
     def told_of_all(self) -> str:
-        """The same where nothing else counts."""
+        """A sentence about these lines, where none of the file could be read; empty: there are none."""
         if not self.count:
             return ""
         what = "its only line cannot" if self.count == 1 else f"none of its {self.count:,} lines can"
@@ -201,7 +201,7 @@ def _short(text: str, most: int = 120) -> str:
 
 
 def read_all(logs: Iterable[Log], open_part: Open = open_local) -> Iterable[Run]:
-    """One after another; what is no log is left out."""
+    """Reads logs one after another; what is no log is left out."""
     for log in logs:
         try:
             yield read(log, open_part)

@@ -24,7 +24,7 @@ from replay.history.run import Fact
 
 @dataclass(frozen=True, slots=True)
 class Came:
-    """An RDD is persisted. ``needs``: what is right behind it then: another time, as after a checkpoint, it is else."""
+    """An RDD is persisted. ``needs``: the shuffles right behind it at that time; after a checkpoint they are others."""
 
     rdd: int
     needs: tuple[AppShuffle, ...]
@@ -46,7 +46,7 @@ class Persisted:
                 self.came.setdefault(place, []).append(Came(rdd.id, _behind(rdd, stage)))
 
     def drop(self, rdd: int, place: int) -> None:
-        """It was unpersisted."""
+        """An RDD was unpersisted; ``place``: how many facts had been told before."""
         if rdd in self.alive:
             self.alive.remove(rdd)
             self.went.setdefault(place, []).append(rdd)
@@ -92,7 +92,7 @@ class _Looks:
     roots: set[str] = field(default_factory=set)
 
     def persisted(self, rdds: Persisted, place: int, time_ms: int) -> None:
-        """What went behind the fact before, and what came with this one: an RDD may be persisted anew."""
+        """Tells the persisted RDDs that went since the fact before, then those that came: it may be the same RDD."""
         self.look(time_ms, (), tuple(f"rdd {rdd}" for rdd in rdds.went.get(place, ())))
         self.look(time_ms, tuple(map(_rdd, rdds.came.get(place, ()))), ())
 
@@ -151,7 +151,7 @@ def _plan(execution: ExecutionId) -> str:
 
 
 def _readings(facts: list[Fact]) -> Iterator[tuple[ExecutionId, AppShuffle, int]]:
-    """Who read what until which fact: the end of the attempt, well or not."""
+    """Executions, the shuffles that they read, and the place of the fact that ends the read: the attempt's end."""
     live: dict[JobId, c.ReportJobStarted] = {}
     running: dict[StageAttempt, tuple[ExecutionId, tuple[AppShuffle, ...]]] = {}
     for place, (_, command) in enumerate(facts):

@@ -24,7 +24,7 @@ from replay.history.weights import Weight
 
 
 class Shuffles:
-    """Those of one application, as far as its log was read. ``facts``: what was told of stages before."""
+    """The app shuffles of one application, as far as its log was read. ``facts``: what was told of stages before."""
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts

@@ -78,13 +78,13 @@ class Bar:
     call_site: str = ""
 
     def hold(self, recorded: e.Recorded, held: int) -> None:
-        """So many bytes from here on, where it is still there."""
+        """The generation holds so many bytes from here on, unless it is gone."""
         if self.gone_ms is None and held != self.bytes:
             self.bytes = held
             self._change(recorded, held)
 
     def go(self, recorded: e.Recorded) -> None:
-        """Nothing from here on; what is told after that is of its remains."""
+        """The generation is gone: it holds nothing from here on, whatever is told of its remains."""
         if self.gone_ms is None:
             self.gone_ms = recorded.time_ms
             self._change(recorded, 0)
@@ -139,7 +139,7 @@ class Picture:
             hearing(self, recorded, recorded.event)
 
     def begin(self, recorded: e.Recorded, shuffle_id: ShuffleId, app_shuffle: AppShuffle) -> Bar:
-        """A new generation; the oldest one goes where there are too many."""
+        """A new generation begins; where there are too many, the oldest one is forgotten."""
         if len(self.bars) >= self.most:
             oldest = next(iter(self.bars))
             self._forget(self.bars.pop(oldest))
@@ -157,7 +157,7 @@ class Picture:
         return bar
 
     def start(self, recorded: e.Recorded, attempt: StageAttempt, name: str = "") -> Stage:
-        """The stage attempt, known from here on at the latest."""
+        """The stage attempt; it begins with this event, unless it is known already."""
         stage = self.stages.get(attempt)
         if stage is None:
             job = self.names.job_of(attempt.stage)
@@ -181,13 +181,13 @@ class Picture:
         self._writing[writer] = shuffle_id
 
     def began_with(self, bar: Bar, writer: StageAttempt) -> None:
-        """The first that writes it."""
+        """The stage attempt with which the generation began: its first writer."""
         bar.writer = writer
         self._named.add(writer)
         self.write(bar.shuffle_id, writer)
 
     def end_of_writing(self, writer: StageAttempt) -> Bar | None:
-        """What the attempt wrote, where it is known."""
+        """A stage attempt writes no more. The generation that it wrote; None: that is not known."""
         return self.bars.get(self._writing.pop(writer, ShuffleId(-1)))
 
     def read(self, bar: Bar, reader: StageAttempt) -> None:
@@ -200,7 +200,7 @@ class Picture:
         self._reading.setdefault(reader, set()).add(bar.shuffle_id)
 
     def not_read(self, attempt: StageAttempt, unread: Iterable[ShuffleId]) -> None:
-        """What a stage attempt had asked for, and does not read."""
+        """A stage attempt had asked for these generations, and has not read them."""
         for shuffle_id in self._reading.get(attempt, set()).intersection(unread):
             self._reading[attempt].discard(shuffle_id)
             bar = self.bars.get(shuffle_id)
