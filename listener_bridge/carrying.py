@@ -23,14 +23,14 @@ log = logging.getLogger("shuffle_lifecycle")
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """Of one application."""
+    """What people chose for one application: its policy, and the app shuffles that they pinned."""
 
     application: str
     policy: common_pb2.Policy
     pins: tuple[int, ...]  #: App shuffles: Spark's own numbers, which the new application has too.
 
     def pinned(self) -> list[Request]:
-        """What pins them again; one of which nothing is there any more stays without."""
+        """The requests that pin them again. An app shuffle of which nothing is there any more stays unpinned."""
         return [words.kept(app_shuffle, f"pinned in application {self.application}") for app_shuffle in self.pins]
 
     def __str__(self) -> str:
@@ -39,7 +39,7 @@ class Choices:
 
 
 def choices_of(open_channel: Opener, address: str, application: str, token: str) -> Choices | None:
-    """As they are, or were at its end. None: the coordinator does not say."""
+    """The choices for an application, as they are, or were at its end. None: the coordinator does not say."""
     asked = service_pb2.GetApplicationRequest(caller=service_pb2.Caller(application=application, token=token))
     try:
         with open_channel(address) as channel:

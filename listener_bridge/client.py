@@ -181,7 +181,10 @@ class Client:
             log.info("the coordinator at %s does not answer (%s): going on at the next one", address, why)
 
     def _note_not_taken(self, ending: Ending, address: str, why: str) -> None:
-        """The same would be sent first, and not taken, for ever; what is told anew is another truth."""
+        """The session ended; after `NOT_TAKEN_MAX` that were not taken in a row, everything is told anew.
+
+        What waits would be sent first again, and not taken, for ever. What is told anew is other messages.
+        """
         self._not_taken += ending is Ending.NOT_TAKEN
         if self._not_taken >= NOT_TAKEN_MAX:
             log.warning("the coordinator at %s cannot take what it is sent (%s): all is told anew", address, why)

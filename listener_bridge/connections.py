@@ -53,7 +53,10 @@ def _client() -> Any:
 
 
 def _of_other_threads(client: Any) -> list[Any]:
-    """Those that wait for a call; none where all threads share them (`PYSPARK_PIN_THREAD=false`)."""
+    """py4j's connections of other threads, which wait for a call; none where threads share all of them.
+
+    They do with `PYSPARK_PIN_THREAD=false`.
+    """
     if not hasattr(client, "get_thread_connection"):
         return []
     own = client.get_thread_connection()

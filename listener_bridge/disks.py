@@ -60,14 +60,17 @@ def measure(directories: Iterable[str]) -> list[Usage]:
 
 
 def with_untold(measured: Sequence[Usage], untold_bytes: int) -> list[Usage]:
-    """As if those bytes were still there, strewn evenly, as the coordinator takes them off again."""
+    """The measurements as if ``untold_bytes`` were still there, strewn evenly over the disks.
+
+    They were freed, and the coordinator does not know yet; it subtracts them in the same way when it hears of it.
+    """
     share = untold_bytes // max(1, len(measured))
     return [Usage(one.disk, one.used_bytes + share, max(0, one.free_bytes - share)) for one in measured]
 
 
 @dataclass(frozen=True, slots=True)
 class Watermarks:
-    """In percent."""
+    """How far a disk is used, in percent: full from ``high`` on, until it is down at ``low``."""
 
     high: int
     low: int
@@ -88,7 +91,7 @@ class Telling:
         self._told: dict[str, _Told] = {}
 
     def due(self, measured: Iterable[Usage], now_s: float, is_forced: bool = False) -> list[Usage]:
-        """Those that are to be told now; they count as told.
+        """The measurements that are to be told now; they count as told. ``now_s``: monotonic seconds.
 
         What is not there any more is told once, as holding nothing: a disk that was full would stay so.
         """

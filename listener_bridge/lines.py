@@ -67,7 +67,7 @@ class Lines:
         self._queries: OrderedDict[str, str] = OrderedDict()  #: Streaming queries, by where they were started last.
 
     def named(self, told: Sequence[Fact]) -> list[Fact]:
-        """The same facts, with lines where there are such. A name is never worth a fact: it raises nothing."""
+        """The facts, with lines of the program where some are known. Raises nothing: a name is never worth a fact."""
         return [self._named_or_not(fact) for fact in told]
 
     def _named_or_not(self, fact: Fact) -> Fact:
@@ -78,7 +78,7 @@ class Lines:
             return fact
 
     def snapshot(self, present: Snapshot) -> Snapshot:
-        """The same, with the lines that are known."""
+        """The snapshot, with lines of the program where some are known."""
         return replace(
             present,
             running_stages=self._stages(present.running_stages),

@@ -93,7 +93,7 @@ class Coordinator:
 
 
 def coordinator(chosen: Settings) -> Coordinator:
-    """Those that the settings name, or one in this process. Raises what is wrong with the store."""
+    """The coordinators that the settings name, or one in this process. Raises what is wrong with its store."""
     if chosen.addresses:
         return Coordinator(lambda: chosen.addresses)
     from listener_bridge import embedded

@@ -67,7 +67,7 @@ class Reporter:
     # ---- what comes in ----
 
     def knows_conf(self, conf: Mapping[str, str]) -> None:
-        """Of the application, before the first fact."""
+        """Takes the application's conf; to be called before the first fact."""
         self._translator.conf = conf
 
     def facts(self, told: Iterable[Fact]) -> None:

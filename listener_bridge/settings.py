@@ -143,7 +143,7 @@ def policy_of_job(properties: Mapping[str, str]) -> Policy | None:
 
 
 def choices_of_job(texts: Mapping[str, str]) -> dict[str, str]:
-    """Those of these texts that choose the policy of a job."""
+    """The settings among ``texts`` that choose the policy of a job, with their whole keys."""
     return {PREFIX + key: texts[PREFIX + key] for key in _OF_A_JOB if PREFIX + key in texts}
 
 

@@ -40,7 +40,7 @@ def _cut(message: Message) -> None:
 
 
 def _cut_all(values: object) -> None:
-    """Of a repeated field."""
+    """Shortens every text in a repeated field."""
     items: list[object] = values  # type: ignore[assignment]
     for index, value in enumerate(items):
         if isinstance(value, Message):

@@ -36,12 +36,12 @@ class Status:
 
 
 def off(why: str, policy: str) -> Status:
-    """Of an attachment that listens to nothing."""
+    """The status of an attachment that listens to nothing, and `why`."""
     return Status("", "off", why, policy, "", "")
 
 
 def status_of(bridge: Bridge, policy: str, store: str, why_observing: str) -> Status:
-    """Of a running one. `why_observing`: why nothing is deleted, where that is so; empty otherwise."""
+    """The status of a running attachment. `why_observing`: why nothing is deleted; empty where something may be."""
     counts, backlog = bridge.executor.counts, bridge.reporter.backlog()
     return Status(
         application=bridge.application,

@@ -330,7 +330,7 @@ def _recorded_bytes(lineage: common_pb2.Lineage) -> int:
 
 
 def _in_parts(told: Iterable[common_pb2.Lineage]) -> Iterator[Request]:
-    """As few requests as hold it."""
+    """The lineage in as few requests as hold it, each of at most `LINEAGE_BYTES` of records."""
     part = service_pb2.ReportLineage()
     size = 0
     for lineage in told:

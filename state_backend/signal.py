@@ -1,4 +1,4 @@
-"""That something has changed, told to whoever listens.
+"""A signal: tells whoever listens that something has changed.
 
 Responsible for: waking any number of listeners. Refuses to know: what has changed.
 Invariant: one that is busy hears of it when it next waits; telling waits for nobody.
@@ -10,7 +10,7 @@ import asyncio
 
 
 class Signal:
-    """Of one event loop."""
+    """One signal, for the tasks of one event loop."""
 
     def __init__(self) -> None:
         self._listeners: set[asyncio.Event] = set()
@@ -22,7 +22,7 @@ class Signal:
         return event
 
     def unsubscribe(self, event: asyncio.Event) -> None:
-        """It is set no more."""
+        """The event is set no more."""
         self._listeners.discard(event)
 
     def tell(self) -> None:

@@ -37,7 +37,7 @@ class Health:
         self._changed = Signal()
 
     def say(self, serves: bool) -> None:
-        """Tells whoever watches."""
+        """Sets the status, and tells it to whoever watches."""
         self._serves = serves
         self._changed.tell()
 

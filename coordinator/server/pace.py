@@ -32,7 +32,7 @@ class Pace:
         return max(0.0, (debt - at_once) / self.per_s)
 
     def forgive(self, who: Hashable, count: int) -> None:
-        """They were refused, and do not count."""
+        """Takes requests back that were counted: they were refused, and do not count."""
         debt, since_s = self._debts[who]
         self._debts[who] = (debt - count, since_s)
 

@@ -194,7 +194,10 @@ def _not_found(state: State, which: str, wanted: int, exist: list[int]) -> Refus
 
 
 def _unfound(state: State, which: str, wanted: int) -> str:
-    """Of an app shuffle that has been cleaned, state knows as little as of one that never was."""
+    """What is true of a number that was asked for and not found.
+
+    State tells an app shuffle that was cleaned from one that never was as little as we do.
+    """
     if which == "shuffle_id":
         return f"shuffle id {wanted} was never given out"
     if wanted in state.shuffles:

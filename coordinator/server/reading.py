@@ -57,7 +57,7 @@ def check_read(message: Any, bounds: Bounds, leave: Collection[str] = ()) -> Non
 
 
 def _check_names(message: Any) -> None:
-    """Of who calls, or opens a session; those inside of commands are checked where commands are read."""
+    """Checks the names of a caller, or of who opens a session; those inside of commands where commands are read."""
     for field in ("caller", "hello"):
         if field in message.DESCRIPTOR.fields_by_name and message.HasField(field):
             who = getattr(message, field)

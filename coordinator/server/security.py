@@ -38,7 +38,7 @@ _EITHERS: tuple[type, ...] = (c.EndApplication,)
 
 
 class Role(Enum):
-    """As whom somebody asks."""
+    """The role in which somebody asks."""
 
     APPLICATION = "the application"
     ADMINISTRATOR = "an administrator"
@@ -74,7 +74,7 @@ class Gate:
         self._is_alone = not options.administrators and is_local(options.bind)
 
     async def admit(self, application: str, token: str) -> Role:
-        """As whom the caller asks, for who has the application's token or an administrator's."""
+        """The role of a caller who shows the application's token or an administrator's. Refuses all others."""
         if not application:
             raise refuse(Reason.INVALID, "no application is named", "the application's id", "Name it in `application`.")
         meta = await self._coordinator.registration(ApplicationId(application))
@@ -86,7 +86,7 @@ class Gate:
         raise _wrong_token(f"the token for application {application} is {_told(token)}", application)
 
     async def admit_administrator(self, token: str) -> None:
-        """For questions about all applications."""
+        """Admits a question about all applications: the caller shows an administrator's token, or needs none."""
         if not self._is_alone and not self._is_administrator(token):
             raise refuse(
                 Reason.PERMISSION_DENIED,

@@ -135,7 +135,7 @@ class Cluster:
         return self.refused(failure, metadata)
 
     async def _member(self) -> tuple[Member, Metadata]:
-        """As `member`. Raises `Closed` where gRPC has ended the connecting, or signing in, since we were closed."""
+        """What `member` gives. Raises `Closed` where we were closed while it connected or signed in."""
         try:
             return await self.member()
         except (grpc.aio.UsageError, asyncio.CancelledError):

@@ -55,7 +55,7 @@ class Records:
         return None if row is None else self._checked(keyspace, row)
 
     def stamp(self, keyspace: Keyspace, key: str) -> Stamp | None:
-        """Without reading the value, so that a damaged one can still be compared with and replaced."""
+        """The stamp of the present entry. Its value is not read: a damaged one can still be compared and replaced."""
         query = f"SELECT revision, create_revision, version {_CURRENT}"
         row = self._connection.execute(query, (keyspace.value, key)).fetchone()
         return None if row is None else Stamp(Revision(row[0]), Revision(row[1]), row[2])
@@ -74,7 +74,7 @@ class Records:
         return [self._checked(keyspace, row) for row in rows]
 
     def keys(self, keyspace: Keyspace, prefix: str, after: str | None, limit: int, at: Revision | None) -> list[str]:
-        """The same, without the values: damaged ones too."""
+        """At most `limit` keys behind `after` as of a revision, in key order; also those of damaged entries."""
         return [row[0] for row in self._range("key", keyspace, prefix, after, limit, at)]
 
     def commits(self, keyspace: Keyspace, prefix: str, from_revision: Revision, limit: int) -> Iterator[Commit]:
@@ -152,7 +152,7 @@ class Records:
         return granted
 
     def renew(self, lease: int, now_seconds: float) -> bool:
-        """Whether there was such a lease."""
+        """Gives the lease its whole time again; gives whether there is such a lease."""
         query = "UPDATE lease SET expires_seconds = ? + ttl_seconds WHERE id = ?"
         return self._connection.execute(query, (now_seconds, lease)).rowcount == 1
 
@@ -160,9 +160,10 @@ class Records:
         return self._connection.execute("SELECT 1 FROM lease WHERE id = ?", (lease,)).fetchone() is not None
 
     def expired_leases(self, now_seconds: float) -> list[int]:
-        """Also those that were granted or renewed by a clock that has been set back since: nobody can have more time.
+        """The leases whose time is over by this clock (wall clock, seconds).
 
-        A step of less than their whole time is left alone: their holder renews them before long.
+        So is that of a lease with far more time left than it can have: the clock was set back since it was renewed. A
+        step back of less than its whole time is left alone: its holder renews it before long.
         """
         query = "SELECT id FROM lease WHERE ? >= expires_seconds OR expires_seconds - ? > 2 * ttl_seconds"
         return [row[0] for row in self._connection.execute(query, (now_seconds, now_seconds))]

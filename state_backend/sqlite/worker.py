@@ -151,7 +151,10 @@ class Worker:
         return answers
 
     def _roll_back(self) -> None:
-        """What a failure has left open. Where that fails too the next job tries again, and this one tells the first."""
+        """Ends the transaction that a failure has left open.
+
+        If that fails too, the next job tries again, and this job raises the first failure.
+        """
         with suppress(sqlite3.Error):
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")

@@ -40,7 +40,7 @@ _FOLLOWED = 10_000
 
 
 def _make_room(followed: dict[Any, Any]) -> None:
-    """For one more; the oldest go."""
+    """Drops the oldest entries, so that there is room for one more."""
     while len(followed) >= _FOLLOWED:
         del followed[next(iter(followed))]
 
@@ -215,11 +215,11 @@ class _Gauges:
         self._seen: tuple[float, int] | None = None
 
     def describe(self) -> Iterator[Metric]:
-        """Nothing: so nothing is looked up before the first question."""
+        """No metrics, so that the registry looks nothing up before the first question."""
         return iter(())
 
     def collect(self) -> Iterator[Metric]:
-        """All of it, as of now."""
+        """All gauges, as of now."""
         now = self._standing()
         states = list(now.held.values())
         spared = sum(map(spared_bytes, states))
