@@ -11,6 +11,7 @@ import logging
 import sys
 import time
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 
 from tests.faults.disk import Slowness
@@ -22,6 +23,20 @@ QUIET_S = 120.0
 
 def main() -> int:
     """Runs until told to end."""
+    asked = _asked()
+    logging.getLogger("shuffle_lifecycle").setLevel(logging.ERROR)
+    drivers = list(_drivers(asked))
+    print(" ".join(driver.application for driver in drivers), flush=True)
+    for driver in drivers:
+        driver.start()
+    _obey(drivers)
+    for driver in drivers:
+        driver.end()
+    print("ended", flush=True)
+    return 0
+
+
+def _asked() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("--history", type=Path, required=True)
     parser.add_argument("--addresses", required=True)
@@ -31,28 +46,26 @@ def main() -> int:
     parser.add_argument("--fence-s", type=float, default=0.0)
     parser.add_argument("--free-s", type=float, default=0.0)
     parser.add_argument("--newer", action="store_true", help="tell what an older release does not know")
-    asked = parser.parse_args()
-    logging.getLogger("shuffle_lifecycle").setLevel(logging.ERROR)
+    return parser.parse_args()
+
+
+def _drivers(asked: argparse.Namespace) -> Iterator[Driver]:
+    """As many as were asked for, each with a seed of its own; they share one history."""
     recorder = Recorder(asked.history)
-    names = [str(uuid.uuid4()) for _ in range(asked.applications)]
     addresses = asked.addresses.split(",")
     slowness = Slowness(asked.fence_s, asked.free_s)
-    drivers = [
-        Driver(name, addresses, recorder, asked.seed * 1_000 + number, asked.pace_s, slowness, asked.newer)
-        for number, name in enumerate(names)
-    ]
-    print(" ".join(names), flush=True)
-    for driver in drivers:
-        driver.start()
+    for number in range(asked.applications):
+        seed = asked.seed * 1_000 + number
+        yield Driver(str(uuid.uuid4()), addresses, recorder, seed, asked.pace_s, slowness, asked.newer)
+
+
+def _obey(drivers: list[Driver]) -> None:
+    """Does what is said on stdin, until `end`, or until nobody says anything any more."""
     for line in sys.stdin:
         if line.strip() == "rest":
             print("resting" if _rest(drivers) else "restless", flush=True)
         if line.strip() == "end":
             break
-    for driver in drivers:
-        driver.end()
-    print("ended", flush=True)
-    return 0
 
 
 def _rest(drivers: list[Driver]) -> bool:

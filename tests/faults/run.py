@@ -314,8 +314,25 @@ def network_of(asked: str | None) -> type[Network]:
 
 
 def main() -> int:
-    """Prints the seed, the schedule and the verdict; 1 if something is wrong."""
+    """Prints the seed, the schedule and the verdict; gives 1 if something is wrong."""
     end_in_order()
+    asked = _asked()
+    seed = asked.seed if asked.seed is not None else random.SystemRandom().randrange(1 << 30)
+    faults = schedule(seed, asked.seconds, tuple(Kind[name] for name in asked.only) if asked.only else tuple(Kind))
+    network = network_of(asked.network)
+    print(_command(asked, seed, network))
+    print("\n".join(map(str, faults)), flush=True)
+    folder = asked.folder or Path(tempfile.mkdtemp(prefix="faults-"))
+    folder.mkdir(parents=True, exist_ok=True)
+    verdict = run(folder, seed, faults, asked.seconds, asked.processes, asked.each, asked.spark, asked.older, network)
+    for name, count in sorted(verdict.counts.items()):
+        print(f"{count:10,}  {name}")
+    print("\n".join(verdict.wrong) or "nothing is wrong")
+    print(f"histories and logs: {folder}")
+    return 1 if verdict.wrong else 0
+
+
+def _asked() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Real processes, real faults, and a checker.")
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=None)
@@ -332,24 +349,15 @@ def main() -> int:
         "--older", action="append", default=[], choices=REPLICAS, help="of the older release until the end"
     )
     parser.add_argument("--folder", type=Path, default=None, help="where histories and logs are kept")
-    asked = parser.parse_args()
-    seed = asked.seed if asked.seed is not None else random.SystemRandom().randrange(1 << 30)
-    kinds = tuple(Kind[name] for name in asked.only) if asked.only else tuple(Kind)
-    faults = schedule(seed, asked.seconds, kinds)
+    return parser.parse_args()
+
+
+def _command(asked: argparse.Namespace, seed: int, network: type[Network]) -> str:
+    """What repeats this run."""
     only = "".join(f" --only {name}" for name in asked.only or ()) + "".join(f" --older {r}" for r in asked.older)
-    network = network_of(asked.network)
-    only += f" --network {network.__name__.lower()}"
-    again = f"python -m tests.faults.run --seconds {asked.seconds:g} --seed {seed}{only}"
-    print(f"{again} --processes {asked.processes} --each {asked.each}{' --spark' if asked.spark else ''}")
-    print("\n".join(map(str, faults)), flush=True)
-    folder = asked.folder or Path(tempfile.mkdtemp(prefix="faults-"))
-    folder.mkdir(parents=True, exist_ok=True)
-    verdict = run(folder, seed, faults, asked.seconds, asked.processes, asked.each, asked.spark, asked.older, network)
-    for name, count in sorted(verdict.counts.items()):
-        print(f"{count:10,}  {name}")
-    print("\n".join(verdict.wrong) or "nothing is wrong")
-    print(f"histories and logs: {folder}")
-    return 1 if verdict.wrong else 0
+    what = f"--seconds {asked.seconds:g} --seed {seed}{only} --network {network.__name__.lower()}"
+    drivers = f"--processes {asked.processes} --each {asked.each}{' --spark' if asked.spark else ''}"
+    return f"python -m tests.faults.run {what} {drivers}"
 
 
 if __name__ == "__main__":

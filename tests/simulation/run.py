@@ -169,7 +169,17 @@ def tell_failure(outcome: Outcome, runs_max: int = RUNS_MAX) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Prints figures, and every failing schedule with the command that repeats it."""
+    """Prints figures, and every failing schedule with the command that repeats it; gives 1 if something failed."""
+    asked = _asked(arguments)
+    quiet()
+    if asked.plant:
+        from tests.planted.planting import plant_for_good
+
+        plant_for_good(asked.plant)
+    return _tell_story(asked.story) if asked.story else _tell_seeds(asked)
+
+
+def _asked(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Runs schedules of the simulation.")
     parser.add_argument("seeds", nargs="*", type=int)
     parser.add_argument("--story", help="one schedule, as text")
@@ -179,19 +189,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--every-fault", action="store_true", help="fail unless each kind of fault was met")
     parser.add_argument("--plant", help="with this planted bug (tests/planted)")
-    asked = parser.parse_args(arguments)
-    quiet()
-    if asked.plant:
-        from tests.planted.planting import plant_for_good
+    return parser.parse_args(arguments)
 
-        plant_for_good(asked.plant)
-    if asked.story:
-        outcome = schedule.run(parsed(asked.story))
-        print(outcome.story.told())
-        print(
-            "\n".join(["  is wrong:", *(f"    {wrong}" for wrong in outcome.wrongs)]) if outcome.wrongs else "  holds"
-        )
-        return 1 if outcome.wrongs else 0
+
+def _tell_story(text: str) -> int:
+    """Runs one schedule; gives 1 if it is wrong."""
+    outcome = schedule.run(parsed(text))
+    print(outcome.story.told())
+    print("\n".join(["  is wrong:", *(f"    {wrong}" for wrong in outcome.wrongs)]) if outcome.wrongs else "  holds")
+    return 1 if outcome.wrongs else 0
+
+
+def _tell_seeds(asked: argparse.Namespace) -> int:
+    """Runs the schedules of many seeds; gives 1 if one failed, or if a fault that was to be met never was."""
     began_s = time.monotonic()
     if asked.seeds:
         figures = run_seeds(asked.seeds)
