@@ -52,19 +52,25 @@ def attributes_read(
         if use in found:
             continue
         found.add(use)
-        if OF_BUILTINS.get(use.how) in assigned.rebound:
+        further = _further_uses(kind, use, assigned, is_own)
+        if further is None:
             return None
-        if use.how is How.CLASS:
-            continue
-        if use.how in (How.READ_ITEM, How.SET_ITEM):  # what that does, the class says
-            return None
-        reading = _inherited if use.how is How.SUPER else _read
-        read = () if use.how is How.SET else reading(kind, use, assigned, is_own)
-        written = _set(kind, use.part, assigned) if use.how in (How.SET, How.UPDATE) else ()
-        if read is None or written is None:
-            return None
-        todo += (*read, *written)
+        todo += further
     return frozenset(use.part for use in found if use.how not in (How.SET, How.SUPER, How.CLASS))
+
+
+def _further_uses(kind: type, use: Use, assigned: Assigned, is_own: Callable[[str], bool]) -> tuple[Use, ...] | None:
+    """The uses that follow from a use: those in the code of a method or property that it runs. None: any use may."""
+    if OF_BUILTINS.get(use.how) in assigned.rebound:
+        return None
+    if use.how is How.CLASS:
+        return ()
+    if use.how in (How.READ_ITEM, How.SET_ITEM):  # what that does, the class says
+        return None
+    reading = _inherited if use.how is How.SUPER else _read
+    read = () if use.how is How.SET else reading(kind, use, assigned, is_own)
+    written = _set(kind, use.part, assigned) if use.how in (How.SET, How.UPDATE) else ()
+    return None if read is None or written is None else (*read, *written)
 
 
 def _set(kind: type, attribute: str, assigned: Assigned) -> Iterable[Use] | None:
