@@ -32,7 +32,7 @@ def reasons(state: State, generation: Generation, names: Names) -> tuple[str, ..
 
 
 def _going(state: State, generation: Generation) -> str:
-    """Fenced; its deletion may have failed."""
+    """Why a fenced generation is still there: its data are about to go, or their deletion has failed."""
     deletion = state.directives.get(generation.directive) if generation.directive is not None else None
     if deletion is None or not deletion.failures:
         return "it is fenced: nobody can read it, and its data are about to go"
@@ -55,7 +55,7 @@ def _suspended(state: State, generation: Generation) -> str:
 
 
 def _pressure(state: State) -> str:
-    """Under policy `pressure`."""
+    """Why policy `pressure` does not take an expired generation now."""
     high = state.meta.settings.pressure_high_percent
     if not state.meta.disks and not state.meta.settings.pressure_capacity_bytes:
         return "policy pressure deletes where a disk is full, and nobody has told of a disk"
@@ -116,7 +116,7 @@ def _doubts(state: State, generation: Generation) -> Iterator[str]:
 
 
 def _awaited(gap: Gap) -> Iterator[str]:
-    """What ends a gap."""
+    """What has to happen before the gap is over."""
     if not gap.resynced:
         yield "the whole truth has been told again"
     if gap.until:

@@ -90,7 +90,10 @@ def _x(advice: Advice, time_ms: int) -> float:
 
 
 def _steps(spans: Iterable[tuple[int, int, int]]) -> list[tuple[int, int]]:
-    """Moments, and what was held from each on; of many, those that are seen. What comes is there with what goes."""
+    """Moments in ms, and the bytes held from each on. At one moment what comes is added before what goes is taken off.
+
+    Of very many, only those that can be told apart in a picture.
+    """
     come: dict[int, int] = {}
     go: dict[int, int] = {}
     for begin, end, weight in spans:
@@ -105,7 +108,7 @@ def _steps(spans: Iterable[tuple[int, int, int]]) -> list[tuple[int, int]]:
 
 
 def _thinned(steps: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Of steps that fall together the highest."""
+    """At most about `MOST_STEPS` steps: of those that fall together the one that holds most."""
     if len(steps) <= MOST_STEPS:
         return list(steps)
     each = -(-len(steps) // MOST_STEPS)

@@ -38,7 +38,10 @@ def write(
     grace_ms: int = GRACE_MS,
     progress: Progress | None = None,
 ) -> None:
-    """The same in Parquet files; all logs are read for it. ``mode``: as Spark's writers take it."""
+    """Writes the rows of `read` as Parquet files into ``folder``; all logs are read now.
+
+    ``mode``: as Spark's writers take it, such as `overwrite`. ``progress``: is told of bytes read, now and then.
+    """
     logs, _ = find(spark, places)
     done = spark.sparkContext.accumulator(0)
     with telling(progress, done, logs):

@@ -46,7 +46,7 @@ class Judge:
 
 
 def _advice(run: Run, by_rule: dict[str, Outcome]) -> Advice:
-    """From what each rule would have come to in the run."""
+    """The advice, from what each rule would have come to in the run. ``by_rule``: one outcome for each rule tried."""
     figures = _figures(by_rule)
     certain_byte_seconds = figures[SPARK].byte_seconds - _without_misses(by_rule[FRONTIER])
     said = wording.say(run, figures, certain_byte_seconds)
@@ -139,7 +139,7 @@ class _Used:
 
     @classmethod
     def of(cls, run: Run) -> _Used:
-        """Of a whole run."""
+        """How the app shuffles of a whole run were used."""
         used = cls()
         for time_ms, command in run.facts:
             used._hear(time_ms, command)

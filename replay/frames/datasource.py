@@ -59,7 +59,10 @@ class EventsReader(DataSourceReader):
 
 
 class PushedReader(EventsReader):
-    """The same where Spark pushes filters down and keeps them apart (`reading.register`)."""
+    """A reader for sessions that push filters down, and keep those of one query apart from another's.
+
+    `reading.register` finds out whether a session does.
+    """
 
     def pushFilters(self, filters: list[Any]) -> Iterable[Any]:  # noqa: N802 - Spark's name
         """Takes from them which applications, events and kinds are wanted; all are left for Spark to apply."""
@@ -110,7 +113,7 @@ def _bounds(value: int, below: int | None, above: int | None) -> tuple[int, int]
 
 
 class ShuffleLifecycle(DataSource):
-    """The format."""
+    """The format `shuffle_lifecycle`, for sessions that push no filters down."""
 
     reads_with: type[EventsReader] = EventsReader
 
@@ -132,11 +135,11 @@ class ShuffleLifecycle(DataSource):
         return self.reads_with(self._reading)
 
     def simpleStreamReader(self, schema: Any) -> NoStream:  # noqa: ARG002, N802 - Spark's signature
-        """Of `readStream`."""
+        """What Spark asks for at `readStream`: an answer that says why there is none."""
         return NoStream()
 
 
 class ShuffleLifecyclePushed(ShuffleLifecycle):
-    """The same format for sessions that push filters down."""
+    """The format, for sessions that push filters down."""
 
     reads_with = PushedReader

@@ -81,7 +81,11 @@ def _archived_of(path: Path) -> str:
 
 
 def _of_tables(exported: list[Table], reading: Reading, reached: dict[str, int]) -> Iterator[Piece]:
-    """As `_of_logs`, whatever the form of the file before. What no other file has a part of is read as it is."""
+    """The pieces of exports, each event once: what an earlier file gives is not taken from a later one.
+
+    ``reached``: by application, the last event that other files have given, log files too. A file that shares no
+    application with another one is read as it is.
+    """
     spans = {table.path: tables.spans_of(table) for table in exported}
     files_of = Counter(application for found in spans.values() for application in found)
     shared: list[tuple[str, int, int, Table]] = []

@@ -56,7 +56,7 @@ def survey(path: Path) -> Table | Problem:
 
 
 def opened(path: Path) -> Table:
-    """The same. Raises `NoExport`, `TooNew`, and whatever is `UNREADABLE`."""
+    """The parts of an export. Raises `NoExport`, `TooNew`, `Malformed`, and whatever is `UNREADABLE`."""
     schema, parts = _parquet_parts(path) if is_parquet(path) else _arrow_parts(path)
     _check_form(path, schema)
     return Table(str(path), _application_of(path), parts)
