@@ -14,57 +14,29 @@ import org.apache.spark.scheduler.StageInfo;
 import org.apache.spark.storage.RDDInfo;
 
 /**
- * What was made of the same persisted RDD, shuffles and other persisted RDDs, and since when blocks of it are gone.
+ * Which shuffles and persisted RDDs were made from the same persisted RDD, and so do not fit one another any more when its
+ * blocks have gone.
  *
- * What was made of the same blocks fits together, whatever was drawn for these. A shuffle of it that is written again when
- * blocks have gone is made of what is computed anew, and the rest is not: that lies on its other side (`Sides`). What matters
- * are the nearest blocks: where a shuffle was written from those of an RDD that are all there, nothing behind them is read.
- * An RDD that nobody persisted is computed for each of its readers by itself, and nobody can rely on it.
+ * Take `cached = source.map(random).persist()`, and two shuffles A and B that are written from its blocks. They fit together,
+ * whatever random numbers were drawn. Then blocks go, A is lost, and is written again: from blocks that are computed anew,
+ * with other numbers. B is still of the old ones. No shuffle lies above both that was written again, so nothing else tells
+ * that A and B are of two generations: that is for this class to say, and `Sides` remembers it.
  *
- * Written by the listener's thread, in the order of events, read in the scheduler's. What Spark's cleaner has let go is
- * forgotten. Refuses to know what is there of a shuffle.
+ * Only the nearest persisted RDDs count: where the blocks that a stage reads are all there, nothing behind them is read. An
+ * RDD that nobody persisted is computed for each of its readers by itself, and nobody can rely on it.
+ *
+ * Responsible for the question `tornBeside`. Refuses to know which outputs of a shuffle are there (`TornBeside` does). Written
+ * by the listener's thread, in the order of events, read in the scheduler's. What Spark's cleaner has let go is forgotten.
  */
 class PersistedInputs {
-  /** What does not fit what is written now, of what one other was written as. */
-  static class Older {
-    private long below = 0L;
-    private final Map at = new HashMap(); // index of an output -> Long
+  private static final String CHECKPOINT = "ReliableCheckpointRDD"; // Spark's name of an RDD that reads a checkpoint's files
+  private final Links shuffles = new Links(); // shuffle, made from the persisted RDDs that its stage reads: their ids
+  private final Links rdds = new Links(); // id of a persisted RDD, made from others
+  private final GoneBlocks gone = new GoneBlocks(rdds);
+  private final Map partitions = new HashMap(); // id of a persisted RDD -> how many it has
+  private final Map outputs = new HashMap(); // shuffle -> how many it has
 
-    /** Whatever tasks below this number wrote; NONE: whoever writes it. */
-    long below() {
-      return below;
-    }
-
-    /** What tasks below this number wrote of this output; 0: nothing. */
-    long below(int output) {
-      Long task = (Long) at.get(Integer.valueOf(output));
-      return task == null ? below : Math.max(below, task.longValue());
-    }
-
-    private void add(long task) {
-      below = Math.max(below, task);
-    }
-
-    private void addAll(Map tasks) {
-      for (Iterator it = tasks.entrySet().iterator(); it.hasNext();) {
-        Map.Entry one = (Map.Entry) it.next();
-        at.put(one.getKey(), Long.valueOf(Math.max(number(at, one.getKey()), number(tasks, one.getKey()))));
-      }
-    }
-  }
-
-  private static final String CHECKPOINT = "ReliableCheckpointRDD"; // as Spark calls what reads one
-  private final Map inputs = new HashMap(); // shuffle -> Set of ids of the persisted RDDs that it was written from
-  private final Map written = new HashMap(); // id of such an RDD -> Set of the shuffles
-  private final Map sources = new HashMap(); // id of a persisted RDD -> Set of ids of those that it was computed from
-  private final Map made = new HashMap(); // id of a persisted RDD -> Set of ids of those that were computed from it
-  private final Map torn = new HashMap(); // id of such an RDD -> Long: tasks from this one on may have computed blocks anew
-  private final Map let = new HashMap(); // the same of those that the program let go
-  private final Map taken = new HashMap(); // the same of what executors took along with outputs: id -> Map: partition -> Long
-  private final Map partitions = new HashMap(); // id of such an RDD -> how many
-  private final Map outputs = new HashMap(); // shuffle -> how many
-  private final Set checkpointed = new HashSet(); // ids of those of which files are read where blocks have gone
-  private final Map stored = new HashMap(); // id of such an RDD -> BitSet: what was stored of it since it was persisted
+  // ---- what is told ----
 
   synchronized void jobStarted(SparkListenerJobStart event) {
     scala.collection.Iterator it = event.stageInfos().iterator();
@@ -77,23 +49,28 @@ class PersistedInputs {
     }
   }
 
+  /** A persisted RDD that is made of a checkpoint's files now: Spark has replaced what it had been computed from. */
   private void noteCheckpoints(StageInfo stage) {
-    Set files = new HashSet();
+    Set files = checkpointFiles(stage);
+    scala.collection.Iterator it = files.isEmpty() ? null : stage.rddInfos().iterator();
+    while (it != null && it.hasNext()) {
+      RDDInfo rdd = (RDDInfo) it.next();
+      if (readsOne(rdd, files) && rdds.knows(Integer.valueOf(rdd.id()))) {
+        gone.checkpointed(Integer.valueOf(rdd.id()));
+      }
+    }
+  }
+
+  private static Set checkpointFiles(StageInfo stage) {
+    Set found = new HashSet();
     scala.collection.Iterator it = stage.rddInfos().iterator();
     while (it.hasNext()) {
       RDDInfo rdd = (RDDInfo) it.next();
       if (CHECKPOINT.equals(rdd.name())) {
-        files.add(Integer.valueOf(rdd.id()));
+        found.add(Integer.valueOf(rdd.id()));
       }
     }
-    it = files.isEmpty() ? null : stage.rddInfos().iterator();
-    while (it != null && it.hasNext()) {
-      RDDInfo rdd = (RDDInfo) it.next();
-      if (readsOne(rdd, files) && sources.containsKey(Integer.valueOf(rdd.id()))) {
-        checkpointed.add(Integer.valueOf(rdd.id()));
-        let.remove(Integer.valueOf(rdd.id())); // as a rule when the checkpoint was there
-      }
-    }
+    return found;
   }
 
   private static boolean readsOne(RDDInfo rdd, Set others) {
@@ -110,103 +87,67 @@ class PersistedInputs {
     for (Iterator it = stage.all().iterator(); it.hasNext();) {
       RDDInfo rdd = (RDDInfo) it.next();
       Integer id = Integer.valueOf(rdd.id());
-      if (!sources.containsKey(id) || !stored.containsKey(id)) { // else it was computed from what was persisted then
-        addAll(sources, made, id, stage.below(rdd));
+      if (!rdds.knows(id) || !gone.wasStored(id)) { // else its blocks were computed from what was persisted at that time
+        rdds.add(id, stage.below(rdd));
       }
       partitions.put(id, Integer.valueOf(rdd.numPartitions()));
     }
     if (shuffle.intValue() >= 0) {
       outputs.put(shuffle, Integer.valueOf(stage.numPartitions()));
-      addAll(inputs, written, shuffle, stage.read());
-    }
-  }
-
-  /** To what is known of the key, and the other way round. */
-  private static void addAll(Map to, Map back, Integer key, Set values) {
-    of(to, key).addAll(values);
-    for (Iterator it = values.iterator(); it.hasNext();) {
-      of(back, it.next()).add(key);
-    }
-  }
-
-  private static Set of(Map some, Object key) {
-    Set known = (Set) some.get(key);
-    if (known == null) {
-      known = new TreeSet();
-      some.put(key, known);
-    }
-    return known;
-  }
-
-  private static void removeFrom(Map some, Object key, Object value) {
-    Set known = (Set) some.get(key);
-    if (known != null) {
-      known.remove(value);
+      shuffles.add(shuffle, stage.read());
     }
   }
 
   /** A block of it was stored. */
   synchronized void stored(int rdd, int partition) {
-    BitSet known = (BitSet) stored.get(Integer.valueOf(rdd));
-    if (known == null) {
-      known = new BitSet();
-      stored.put(Integer.valueOf(rdd), known);
-    }
-    known.set(partition);
-  }
-
-  /** Else what is behind it is read whenever it is, in part. */
-  private boolean wasStoredWhole(Object rdd) {
-    BitSet known = (BitSet) stored.get(rdd);
-    return known != null && known.cardinality() >= number(partitions, rdd);
+    gone.stored(Integer.valueOf(rdd), partition);
   }
 
   /** Blocks of it have gone; no task below this one has begun since. */
   synchronized void tear(int rdd, long nextTask) {
-    note(torn, Integer.valueOf(rdd), nextTask);
+    gone.lost(Integer.valueOf(rdd), nextTask);
   }
 
-  /** The same, where nobody knows of which. */
+  /** The same, where nobody knows of which RDD. */
   synchronized void tearAll(long nextTask) {
-    for (Iterator it = sources.keySet().iterator(); it.hasNext();) {
-      note(torn, (Integer) it.next(), nextTask);
-    }
+    gone.lostOfAll(nextTask);
   }
 
   /** The program lets all of its blocks go. */
   synchronized void unpersisted(int rdd, long nextTask) {
-    stored.remove(Integer.valueOf(rdd));
-    note(let, Integer.valueOf(rdd), nextTask);
-  }
-
-  private void note(Map to, Integer rdd, long nextTask) {
-    if (sources.containsKey(rdd) && !checkpointed.contains(rdd)) {
-      to.put(rdd, Long.valueOf(nextTask));
-    }
+    gone.unpersisted(Integer.valueOf(rdd), nextTask);
   }
 
   /** An executor took these along, with the outputs that it had: what was written from them elsewhere is still there. */
   synchronized void taken(int rdd, BitSet blocks, long nextTask) {
-    Integer id = Integer.valueOf(rdd);
-    Map known = (Map) taken.get(id);
-    if (known == null && sources.containsKey(id) && !checkpointed.contains(id) && !blocks.isEmpty()) {
-      known = new HashMap();
-      taken.put(id, known);
-    }
-    for (int i = known == null ? -1 : blocks.nextSetBit(0); i >= 0; i = blocks.nextSetBit(i + 1)) {
-      known.put(Integer.valueOf(i), Long.valueOf(nextTask));
-    }
+    gone.lostWithOutputs(Integer.valueOf(rdd), blocks, nextTask);
   }
 
+  synchronized void cleaned(int shuffle) {
+    shuffles.forgetProduct(Integer.valueOf(shuffle));
+    outputs.remove(Integer.valueOf(shuffle));
+  }
+
+  synchronized void rddCleaned(int rdd) {
+    Integer id = Integer.valueOf(rdd);
+    shuffles.forgetInput(id);
+    rdds.forgetProduct(id);
+    rdds.forgetInput(id);
+    gone.forget(id);
+    partitions.remove(id);
+  }
+
+  // ---- the question ----
+
   /**
-   * The others that were made of what this one was written from: shuffle, or RDD (`Sides.ofPersisted`) -> Older.
-   * `persisted`: the RDDs that still are, by their ids.
+   * What else was made from the persisted RDDs that this shuffle is written from, and does not fit it if it is written now:
+   * shuffle, or persisted RDD (as `Sides.ofPersisted` numbers it) -> Older. `persisted`: the RDDs that still are, by their ids.
    */
   synchronized Map tornBeside(int shuffle, Set persisted) {
-    Set anew = computedAnew(known(inputs, Integer.valueOf(shuffle)), persisted);
+    Set anew = readAnew(shuffles.inputsOf(Integer.valueOf(shuffle)), persisted);
     Map found = new TreeMap();
     for (Iterator it = anew.iterator(); it.hasNext();) {
-      addMadeOf((Integer) it.next(), persisted, found);
+      addMadeFrom((Integer) it.next(), persisted, found);
     }
     for (Iterator it = anew.iterator(); it.hasNext();) {
       found.remove(Integer.valueOf(Sides.ofPersisted(((Integer) it.next()).intValue())));
@@ -215,42 +156,28 @@ class PersistedInputs {
     return found;
   }
 
-  private static Set known(Map some, Object key) {
-    Set known = (Set) some.get(key);
-    return known == null ? new TreeSet() : known;
-  }
-
-  /** Who reads these now has them computed anew, and what these are computed from. */
-  private Set computedAnew(Set rdds, Set persisted) {
+  /** Of these RDDs and those behind them: all of which a stage that reads these now has blocks computed anew. */
+  private Set readAnew(Set read, Set persisted) {
     Set found = new TreeSet();
     Set seen = new TreeSet();
-    ArrayList left = new ArrayList(rdds);
+    ArrayList left = new ArrayList(read);
     while (!left.isEmpty()) {
       Object rdd = left.remove(left.size() - 1);
-      boolean isAnew = since(rdd, persisted) > 0L || taken.containsKey(rdd);
+      boolean isAnew = gone.areReadAnew(rdd, persisted);
       if (isAnew) {
         found.add(rdd);
       }
-      if (seen.add(rdd) && (isAnew || !wasStoredWhole(rdd)) && !checkpointed.contains(rdd)) {
-        left.addAll(known(sources, rdd));
+      boolean isReadBehind = isAnew || !gone.wasStoredWhole(rdd, number(partitions, rdd));
+      if (seen.add(rdd) && isReadBehind && !gone.isCheckpointed(rdd)) {
+        left.addAll(rdds.inputsOf(rdd));
       }
     }
     return found;
   }
 
-  /** 0: its blocks are as they were, but for those that executors took along. */
-  private long since(Object rdd, Set persisted) {
-    boolean isKept = persisted.contains(rdd) || checkpointed.contains(rdd);
-    return isKept ? Math.max(number(torn, rdd), number(let, rdd)) : Tasks.NONE;
-  }
-
-  private static long number(Map some, Object key) {
-    Number known = (Number) some.get(key);
-    return known == null ? 0L : known.longValue();
-  }
-
-  private void addMadeOf(Integer root, Set persisted, Map found) {
-    long since = since(root, persisted);
+  /** Adds all that was made from an RDD, directly or by way of other persisted ones, before blocks of it went. */
+  private void addMadeFrom(Integer root, Set persisted, Map found) {
+    long since = gone.since(root, persisted);
     Set seen = new TreeSet();
     ArrayList left = new ArrayList();
     left.add(root);
@@ -259,21 +186,22 @@ class PersistedInputs {
       if (!seen.add(rdd)) {
         continue;
       }
-      left.addAll(known(made, rdd));
-      if (since > 0L && stored.containsKey(rdd) && persisted.contains(rdd)) {
-        olderOf(found, Integer.valueOf(Sides.ofPersisted(rdd.intValue()))).add(Tasks.NONE);
+      left.addAll(rdds.madeFrom(rdd));
+      if (since > 0L && gone.wasStored(rdd) && persisted.contains(rdd)) {
+        olderOf(found, Integer.valueOf(Sides.ofPersisted(rdd.intValue()))).add(Tasks.NONE); // no task's number tells its age
       }
-      for (Iterator others = known(written, rdd).iterator(); others.hasNext();) {
-        addOlder(root, since, (Integer) others.next(), found);
+      for (Iterator it = shuffles.madeFrom(rdd).iterator(); it.hasNext();) {
+        addShuffle(root, since, (Integer) it.next(), found);
       }
     }
   }
 
-  private void addOlder(Integer root, long since, Integer shuffle, Map found) {
+  private void addShuffle(Integer root, long since, Integer shuffle, Map found) {
     Older older = olderOf(found, shuffle);
     older.add(since);
-    if (taken.containsKey(root) && number(partitions, root) == number(outputs, shuffle)) { // as a rule one of each
-      older.addAll((Map) taken.get(root));
+    Map tasks = gone.withOutputs(root);
+    if (tasks != null && number(partitions, root) == number(outputs, shuffle)) { // as a rule an output is made of one block
+      older.addAll(tasks);
     }
   }
 
@@ -286,33 +214,8 @@ class PersistedInputs {
     return known;
   }
 
-  synchronized void cleaned(int shuffle) {
-    Integer id = Integer.valueOf(shuffle);
-    for (Iterator it = known(inputs, Integer.valueOf(shuffle)).iterator(); it.hasNext();) {
-      removeFrom(written, it.next(), id);
-    }
-    inputs.remove(id);
-    outputs.remove(id);
-  }
-
-  synchronized void rddCleaned(int rdd) {
-    Integer id = Integer.valueOf(rdd);
-    forget(id, inputs, written);
-    forget(id, made, sources);
-    forget(id, sources, made);
-    torn.remove(id);
-    let.remove(id);
-    taken.remove(id);
-    partitions.remove(id);
-    checkpointed.remove(id);
-    stored.remove(id);
-  }
-
-  /** `back`: what is known of the key; `to`: where the key is known of that. */
-  private static void forget(Integer key, Map to, Map back) {
-    for (Iterator it = known(back, key).iterator(); it.hasNext();) {
-      removeFrom(to, it.next(), key);
-    }
-    back.remove(key);
+  private static long number(Map some, Object key) {
+    Number known = (Number) some.get(key);
+    return known == null ? 0L : known.longValue();
   }
 }

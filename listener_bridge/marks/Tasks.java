@@ -62,7 +62,7 @@ class Tasks {
   }
 
   /** Whether one of them wrote what is older than what is written now. */
-  boolean isOneOf(PersistedInputs.Older older) {
+  boolean isOneOf(Older older) {
     for (int i = 0; i < byOutput.length; i++) {
       if (byOutput[i] < older.below(i)) {
         return true;

@@ -52,7 +52,7 @@ class TornBeside {
     for (Iterator it = others.entrySet().iterator(); it.hasNext();) {
       Map.Entry other = (Map.Entry) it.next();
       Integer id = (Integer) other.getKey();
-      PersistedInputs.Older older = (PersistedInputs.Older) other.getValue();
+      Older older = (Older) other.getValue();
       boolean isGone = older.below() > 0L && tasksOf(id).first() == Tasks.NONE; // but something may have been made of it
       if (isGone || tasksOf(id).isOneOf(older)) {
         found.put(id, Long.valueOf(older.below() == Tasks.NONE ? Tasks.NONE : task));

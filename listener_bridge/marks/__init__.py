@@ -8,7 +8,8 @@ which has the order of everything.
     what follows     Recomputation, Branches, OwedWritings, Sides, Tasks
     what was read    History, Ages, Stages, Submitted, LateReads
     what is done     MarkedStages, Levels, Kills, Epochs
-    cached blocks    CachedBlocks, PersistedRdds, BlockReaders, Removals, PersistedInputs, NearPersisted, TornBeside
+    cached blocks    CachedBlocks, PersistedRdds, BlockReaders, Removals
+    made of them     PersistedInputs, NearPersisted, GoneBlocks, Links, Older, TornBeside
     results          Results, WatchedResult, EndedJobs, TornJobs, Mixes
 
 Spark numbers tasks through all of an application, and each output knows the task that wrote it (`Tasks`). So "before"
