@@ -9,40 +9,44 @@ import java.util.Set;
 import java.util.TreeSet;
 import org.apache.spark.MapOutputTrackerMaster;
 import org.apache.spark.ShuffleStatus;
-import org.apache.spark.scheduler.ResultStage;
 import org.apache.spark.scheduler.ShuffleMapStage;
 import org.apache.spark.scheduler.Stage;
 
 /**
- * What follows from a shuffle's being written again: which others are to be written again as a whole. The words are those
- * of the package (`__init__.py`).
+ * Which other shuffles are to be written again as a whole, because one is written again. The words are those of the package
+ * (`__init__.py`).
  *
- * Made for one shuffle, which is followed to its readers, to theirs, and so on. What becomes of a reader:
+ * Made for one shuffle A. `follow` goes from A to its readers, to theirs, and so on, and decides of each reader B what becomes
+ * of it. The numbers of the tasks that wrote B say what it was made of:
  *
- *   incomplete       The rest of it would be made of another generation than the part that is there. So that part is
- *                    forgotten, unless the tasks that write all of it began when the input was there again; and it is
+ *   incomplete       Outputs of B are missing. What is written of them would be made of new A, the rest is of old A. So Spark
+ *                    forgets the rest, unless all of B is being written by tasks that began when A was there again. B is
  *                    written again too, if a live job wants it.
- *   complete, old    It is of one generation, and stays. It is owed: should it lose a part later, it is written as a whole.
+ *   complete, old    B is of one generation, and stays. It is owed: should it lose a part later, it is written as a whole.
  *                    Whether it may stay beside what is written again is for `Branches` to say.
- *   complete, new    It was written from the new generation before we came to it: nothing is to be done, but its own
- *                    readers are followed.
- *   a mix            Tasks of it have read either generation before we came to it: all of it is forgotten, and it is
+ *   complete, new    B was written from new A before we came to it. Nothing is to be done, but its own readers are followed.
+ *   a mix            Some tasks of B have read old A and some new A before we came to it. Spark forgets all of B, and it is
  *                    written again.
+ *
+ * When all is followed it answers what was made of the old generation and what of the new one (`ResultReads`: what results
+ * have read). For one call in the scheduler's thread; another submission makes another recomputation.
  */
 class Recomputation {
   private final Generations generations;
   private final History history;
   private final Stages stages;
   private final MapOutputTrackerMaster tracker;
-  private final Map renewed = new HashMap(); // app shuffle -> number of the first task that wrote it again; NONE: none yet
-  private Set made; // what `madeOfNew` gives; null until it is asked for when all is followed
-  private final Map listed = new HashMap(); // app shuffle -> Set of the app shuffles that live stages write from it
-  final Set rewritten = new TreeSet(); // app shuffles that are written again from here on, with the one that is followed
+  private final Map liveReaders = new HashMap(); // app shuffle -> Set of the app shuffles that live stages write from it
+  private final Set needed; // app shuffles that are not there and that live jobs need
+
+  // What was decided. Sets of app shuffles, as Integer.
+  final Set rewritten = new TreeSet(); // are written again from here on, the one that is followed among them
   final Set late = new TreeSet(); // those of `rewritten` that were mixes before we came to them
   final Set overtaken = new TreeSet(); // those of `rewritten` that tasks are writing which may have read the old generation
-  final Set renewedWhole = new TreeSet(); // app shuffles that were written from the new generation before we came to it
-  final Set stayed = new TreeSet(); // app shuffles of live jobs that are of the old generation and are not written again
-  private final Set needed; // app shuffles that are not there and that live jobs need
+  final Set renewedWhole = new TreeSet(); // were written from the new generation before we came to them, as a whole
+  final Set stayed = new TreeSet(); // are of the old generation, listed by live jobs, and not written again
+  private final Map firstNew = new HashMap(); // app shuffle -> number of the first task that wrote it again; NONE: none yet
+  private Set made; // what `madeOfNew` gives; null until it is asked for when all is followed
   boolean followsLoss = false; // whether one of them was complete, and is not; else a policy has deleted what is read now
 
   Recomputation(Generations generations, History history, Stages stages, MapOutputTrackerMaster tracker) {
@@ -61,16 +65,17 @@ class Recomputation {
       Iterator it = Stages.reads((Stage) live.get(i)).iterator();
       while (written.intValue() >= 0 && it.hasNext()) {
         Object read = it.next();
-        Set readers = (Set) listed.get(read);
+        Set readers = (Set) liveReaders.get(read);
         if (readers == null) {
           readers = new TreeSet();
-          listed.put(read, readers);
+          liveReaders.put(read, readers);
         }
         readers.add(written);
       }
     }
   }
 
+  /** Follows an app shuffle whose map stage was submitted again. To be called once. */
   void follow(int shuffle) {
     followsLoss = isLost(shuffle);
     begin(shuffle);
@@ -80,7 +85,7 @@ class Recomputation {
   /** The same for a shuffle that was made of a mix, and of whose making we have heard only now: it is a late mix itself. */
   void followMix(int shuffle) {
     followsLoss = history.wasWhole(shuffle, generations.presentOf(shuffle));
-    renewed.put(Integer.valueOf(shuffle), Long.valueOf(tasksOf(shuffle).first()));
+    firstNew.put(Integer.valueOf(shuffle), Long.valueOf(tasksOf(shuffle).first()));
     forgetLate(shuffle);
     generations.forgotten(shuffle);
     spread(Integer.valueOf(shuffle));
@@ -100,7 +105,7 @@ class Recomputation {
     stayed.remove(shuffle);
     generations.unregister(tracker, shuffle.intValue());
     generations.forgotten(shuffle.intValue());
-    renewed.put(shuffle, Long.valueOf(Tasks.NONE));
+    firstNew.put(shuffle, Long.valueOf(Tasks.NONE));
     spread(shuffle);
   }
 
@@ -117,8 +122,8 @@ class Recomputation {
         if (!rewritten.contains(reader) && rewriteToo(reader.intValue(), written)) {
           rewritten.add(reader);
           left.add(reader);
-        } else if (!renewed.containsKey(reader) && isWrittenSince(reader.intValue(), written)) {
-          renewed.put(reader, Long.valueOf(tasksOf(reader.intValue()).first()));
+        } else if (!firstNew.containsKey(reader) && isWrittenSince(reader.intValue(), written)) {
+          firstNew.put(reader, Long.valueOf(tasksOf(reader.intValue()).first()));
           renewedWhole.add(reader);
           left.add(reader);
         }
@@ -130,7 +135,7 @@ class Recomputation {
   /** Whether all of a reader was written since its input was written again: it is new, and its readers may be mixes. */
   private boolean isWrittenSince(int reader, Integer written) {
     Tasks tasks = tasksOf(reader);
-    long since = ((Long) renewed.get(written)).longValue();
+    long since = ((Long) firstNew.get(written)).longValue();
     return tasks.areAll() && since != Tasks.NONE && tasks.first() > since && !isOfBlocks(reader, written);
   }
 
@@ -144,7 +149,7 @@ class Recomputation {
   private void begin(int shuffle) {
     long since = generations.owedSince(shuffle);
     Tasks tasks = tasksOf(shuffle);
-    renewed.put(Integer.valueOf(shuffle), Long.valueOf(tasks.firstFrom(since))); // where nothing is old: the first
+    firstNew.put(Integer.valueOf(shuffle), Long.valueOf(tasks.firstFrom(since))); // where nothing is old: the first
     if (tasks.areBeforeAndFrom(since)) {
       forgetLate(shuffle);
       generations.forgotten(shuffle);
@@ -154,7 +159,7 @@ class Recomputation {
     }
   }
 
-  /** What is written again from here on, and what was before we came to it. */
+  /** What is of the new generation, or will be: what is written again from here on, and what was before we came to it. */
   Set allNew() {
     Set found = new TreeSet(rewritten);
     found.addAll(renewedWhole);
@@ -166,8 +171,8 @@ class Recomputation {
   }
 
   /**
-   * What was made of an old generation, directly or not, of any job; also what is gone meanwhile. When all is followed.
-   * `beside`: what counts as that too.
+   * What was made of an old generation, directly or by way of others, in any job; also what is gone meanwhile. To be asked when
+   * all is followed. `beside`: what counts as made of it, too.
    */
   Set madeOfOld(Set beside) {
     Set found = new TreeSet(overtaken); // until they are written by other tasks
@@ -186,7 +191,7 @@ class Recomputation {
     return found;
   }
 
-  /** What is written again, and what was made of that before we came to it. */
+  /** What is written again, and what was made of the new generation before we came to it. To be asked when all is followed. */
   Set madeOfNew() {
     if (made == null) {
       made = findMadeOfNew();
@@ -208,11 +213,12 @@ class Recomputation {
   }
 
   /**
-   * The readers that are not written again here, and were made of the new generation of it, or of the old one. A reader was
-   * made of the new one if none of its tasks began before the first that wrote that again.
+   * The readers of `written` that are not written again here: those that were made of its new generation (`isNew`), or those
+   * that were made of its old one. A reader was made of the new one if none of its tasks began before the first task that
+   * wrote `written` again.
    */
   private Set readersOf(Integer written, boolean isNew) {
-    Long since = (Long) renewed.get(written);
+    Long since = (Long) firstNew.get(written);
     long after = since == null ? tasksOf(written.intValue()).first() : since.longValue();
     Set found = new TreeSet();
     for (Iterator it = readersOf(written.intValue()).iterator(); it.hasNext();) {
@@ -226,10 +232,10 @@ class Recomputation {
     return found;
   }
 
-  /** What is written from it, as `History` knows, and as live stages list: a job may have started before we listened. */
+  /** What is written from it: as `History` knows, and as live stages list, since a job may have started before we listened. */
   private Set readersOf(int shuffle) {
     Set found = history.readersOf(shuffle);
-    Set live = (Set) listed.get(Integer.valueOf(shuffle));
+    Set live = (Set) liveReaders.get(Integer.valueOf(shuffle));
     if (live != null) {
       found.addAll(live);
     }
@@ -270,17 +276,17 @@ class Recomputation {
     } else if (!isAnew && generations.owes(reader)) {
       owe(reader); // what was new of it is not any more
     }
-    renewed.put(Integer.valueOf(reader), Long.valueOf(tasksOf(reader).first())); // what is left of it is new
+    firstNew.put(Integer.valueOf(reader), Long.valueOf(tasksOf(reader).first())); // what is left of it is new
     return true;
   }
 
-  /** No live job has it written now: it is new already, or it stays. */
+  /** No live job has the reader written now: it is new already, or it stays. */
   private void leave(int reader, Integer written, ShuffleMapStage stage) {
     if (isWrittenSince(reader, written)) {
       followsLoss |= history.wasWhole(reader, generations.presentOf(reader)); // and was written again meanwhile
       return;
     }
-    boolean isOld = tasksOf(reader).first() < ((Long) renewed.get(written)).longValue();
+    boolean isOld = tasksOf(reader).first() < ((Long) firstNew.get(written)).longValue();
     stay(reader, stage != null && (isOld || !stage.isAvailable()));
   }
 
@@ -304,48 +310,19 @@ class Recomputation {
 
   /** Whether tasks of the reader have read the new generation, and others the old one; or what was new is itself a mix. */
   private boolean isMix(int reader, Integer written) {
-    long since = ((Long) renewed.get(written)).longValue();
+    long since = ((Long) firstNew.get(written)).longValue();
     Tasks tasks = tasksOf(reader);
     long first = tasks.firstSince(since);
     if (first == Tasks.NONE || (tasks.first() > since && !late.contains(written))) {
       return false;
     }
-    renewed.put(Integer.valueOf(reader), Long.valueOf(first));
+    firstNew.put(Integer.valueOf(reader), Long.valueOf(first));
     return true;
   }
 
   /** Whether one of these is written again, or was before we came to it. To be asked when all is followed. */
   boolean isOneNew(Set read) {
     return !newOf(read).isEmpty();
-  }
-
-  /** Whether the result is being computed by tasks that all began when what they read was there again. */
-  boolean isReadAnew(ResultStage result) {
-    boolean isAllOfIt = stages.isRunning(result) && !isLaterAttempt(result) && stages.lateSets(result).isEmpty();
-    long first = isAllOfIt ? stages.firstTask(result) : 0L;
-    for (Iterator it = newOf(Stages.reads(result)).iterator(); it.hasNext();) {
-      Tasks tasks = tasksOf(((Integer) it.next()).intValue());
-      if (!tasks.areAll() || first <= tasks.last()) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  /** Whether earlier attempts of it have delivered something: nobody knows which generation those have read. */
-  private static boolean isLaterAttempt(ResultStage result) {
-    return Stages.delivered(result) > 0 && result.latestInfo().attemptNumber() > 0;
-  }
-
-  /** Whether a task of the result may have read outputs that are new, or a late mix. */
-  boolean isRead(ResultStage result) {
-    return firstAnew(Stages.reads(result)) <= stages.lastTask(result);
-  }
-
-  /** The same, and other tasks of it may have read what was there before. */
-  boolean isReadBySome(ResultStage result) {
-    long first = isLaterAttempt(result) ? 0L : stages.firstTask(result);
-    return isRead(result) && first < firstAnew(Stages.reads(result));
   }
 
   /** The number of the first task that wrote one of these again; NONE where nothing of them is there yet. */
@@ -358,11 +335,12 @@ class Recomputation {
   }
 
   long firstAnew(Integer shuffle) {
-    Long since = (Long) renewed.get(shuffle);
+    Long since = (Long) firstNew.get(shuffle);
     return since == null ? tasksOf(shuffle.intValue()).first() : since.longValue();
   }
 
-  private Set newOf(Set read) {
+  /** Those of these that are written again, or were made of the new generation. To be asked when all is followed. */
+  Set newOf(Set read) {
     madeOfNew();
     Set found = new TreeSet();
     for (Iterator it = read.iterator(); it.hasNext();) {
@@ -374,7 +352,7 @@ class Recomputation {
     return found;
   }
 
-  private Tasks tasksOf(int shuffle) {
+  Tasks tasksOf(int shuffle) {
     return new Tasks(generations, tracker, shuffle);
   }
 
@@ -382,7 +360,7 @@ class Recomputation {
   private boolean isWrittenAnew(ShuffleMapStage stage, Integer written) {
     ShuffleMapStage input = stages.writing(written.intValue());
     boolean isWhole = stages.isRunning(stage) && stage.latestInfo().numTasks() == stage.numPartitions();
-    long since = ((Long) renewed.get(written)).longValue();
+    long since = ((Long) firstNew.get(written)).longValue();
     boolean isNew = tasksOf(Stages.writes(stage)).first() >= since;
     return isWhole && isNew && stages.firstTask(stage) >= since && input != null && input.isAvailable();
   }

@@ -62,15 +62,16 @@ class Results {
    */
   Set look(Recomputation again, int shuffle, Set begun) throws Exception {
     Set untouchable = new TreeSet();
+    ResultReads reads = new ResultReads(again, stages);
     List results = stages.results();
     Map sets = stages.allSets();
     for (int i = 0; i < results.size(); i++) {
       ResultStage result = (ResultStage) results.get(i);
-      boolean reads = readsNew(result, again) && !choices.isDeterministic(Stages.jobOf(result));
-      if (reads && again.isReadAnew(result)) {
+      boolean readsNew = readsNew(result, again) && !choices.isDeterministic(Stages.jobOf(result));
+      if (readsNew && reads.areOfNew(result)) {
         lookBeside(result);
-      } else if (reads) {
-        look(result, shuffle, again, begun);
+      } else if (readsNew) {
+        look(result, shuffle, again.late, reads, begun);
       }
       if (mayDeliver(result, sets) || Stages.delivered(result) > 0) {
         untouchable.addAll(Stages.ancestors(result));
@@ -103,10 +104,10 @@ class Results {
     }
   }
 
-  private void look(ResultStage result, int shuffle, Recomputation again, Set begun) throws Exception {
-    boolean isLate = Stages.meet(Stages.reads(result), again.late);
+  private void look(ResultStage result, int shuffle, Set late, ResultReads reads, Set begun) throws Exception {
+    boolean isLate = Stages.meet(Stages.reads(result), late);
     boolean isRunning = stages.isRunning(result);
-    boolean isTorn = isRunning && (isLate ? again.isRead(result) : again.isReadBySome(result) || isTorn(result));
+    boolean isTorn = isRunning && (isLate ? reads.mayBeOfNew(result) : reads.mayBeOfBoth(result) || isTorn(result));
     boolean hasDelivered = Stages.delivered(result) > 0;
     if (hasDelivered && (isTorn || !isRunning)) {
       mixes.result(result, shuffle, isLate);

@@ -10,7 +10,7 @@ which has the order of everything.
     what is done     MarkedStages, Levels, Kills, Epochs
     cached blocks    CachedBlocks, PersistedRdds, BlockReaders, Removals
     made of them     PersistedInputs, NearPersisted, GoneBlocks, Links, Older, TornBeside
-    results          Results, WatchedResult, EndedJobs, TornJobs, Mixes
+    results          Results, ResultReads, WatchedResult, EndedJobs, TornJobs, Mixes
 
 Spark numbers tasks through all of an application, and each output knows the task that wrote it (`Tasks`). So "before"
 and "since" are numbers of tasks, and the words of this room follow from them:
