@@ -79,10 +79,31 @@ def _groups(events: DataFrame) -> DataFrame:
 
 
 def _lives(events: DataFrame) -> DataFrame:
-    """What became of it. Events after its end are of its remains."""
+    """What became of each generation, a row for each. An expiry counts unless the generation was kept after it."""
+    expired = ~F.col("expiry.kind").isin(*KEPT)
+    lost = F.concat(F.lit("lost: "), F.col("gone.cause"))
+    return _turns(events).select(
+        *KEY,
+        "completed_ms",
+        "fenced_ms",
+        _where(expired, F.col("expired.time_ms")).alias("expired_ms"),
+        _where(expired, F.col("expired.cause")).alias("expired_because"),
+        _where(expired, F.col("expiry.hold")).alias("held_by"),
+        F.col("gone.time_ms").alias("gone_ms"),
+        F.when(F.col("gone.kind") == "GenerationLost", lost).otherwise(F.col("gone.cause")).alias("gone_because"),
+        "freed_bytes",
+        "missed",
+    )
+
+
+def _turns(events: DataFrame) -> DataFrame:
+    """The events that decided about each generation: the first of its end, since later ones are of its remains.
+
+    ``expiry`` is the last event of an expiry, one that takes it back too; ``expired`` the last one that began it.
+    """
     expiry = F.col("kind").isin("GenerationExpired", "HoldChanged") | _is_kept()
     of_expiry = _where(expiry, F.struct("sequence", "kind", "time_ms", "cause", "hold"))
-    summed = (
+    return (
         events.groupBy(*KEY)
         .agg(
             F.min(_of("GenerationCompleted", F.col("time_ms"))).alias("completed_ms"),
@@ -94,20 +115,6 @@ def _lives(events: DataFrame) -> DataFrame:
             F.sum(_of("PrematureDeletion", F.lit(1))).alias("missed"),
         )
         .where("shuffle_id IS NOT NULL")
-    )
-    expired = ~F.col("expiry.kind").isin(*KEPT)
-    lost = F.concat(F.lit("lost: "), F.col("gone.cause"))
-    return summed.select(
-        *KEY,
-        "completed_ms",
-        "fenced_ms",
-        _where(expired, F.col("expired.time_ms")).alias("expired_ms"),
-        _where(expired, F.col("expired.cause")).alias("expired_because"),
-        _where(expired, F.col("expiry.hold")).alias("held_by"),
-        F.col("gone.time_ms").alias("gone_ms"),
-        F.when(F.col("gone.kind") == "GenerationLost", lost).otherwise(F.col("gone.cause")).alias("gone_because"),
-        "freed_bytes",
-        "missed",
     )
 
 

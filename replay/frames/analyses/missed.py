@@ -13,6 +13,8 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from replay.frames.analyses.generations import KEY, births, generations
 
+_ATTEMPT = ["application", "stage", "attempt"]
+
 
 def premature_rate(events: DataFrame, by: Sequence[str] = ("application",)) -> DataFrame:
     """How many of the generations that were let go early were missed: docs/frames.md, *Premature deletions*."""
@@ -88,29 +90,39 @@ def _written_again(known: DataFrame) -> DataFrame:
 
 
 def _effort(events: DataFrame, closed: DataFrame) -> DataFrame:
-    """Stage attempts that wrote for the recovery, until it was done: their tasks, and how long they ran."""
-    attempt = ["application", "stage", "attempt"]
-    of_recovery = births(events).where("recovery IS NOT NULL").select(*KEY, "recovery")
-    writers = events.where("kind IN ('GenerationStarted', 'WriterJoined')").select(*KEY, *attempt[1:], "sequence")
-    ran = (
-        events.where("kind IN ('StageSubmitted', 'StageCompleted')")
-        .groupBy(*attempt)
-        .agg(
-            F.max("tasks").alias("tasks"),
-            F.min(F.when(F.col("kind") == "StageSubmitted", F.col("time_ms"))).alias("begun_ms"),
-            F.max(F.when(F.col("kind") == "StageCompleted", F.col("time_ms"))).alias("ended_ms"),
-        )
-    )
+    """For each recovery the stage attempts that wrote for it, until it was done: their tasks, and how long they ran."""
     return (
-        writers.join(of_recovery, KEY)
-        .join(closed, ["application", "recovery"], "left")
-        .where("closed_at IS NULL OR sequence < closed_at")
-        .select("recovery", *attempt)
-        .distinct()
-        .join(ran, attempt)
+        _writers(events, closed)
+        .join(_ran(events), _ATTEMPT)
         .groupBy("application", "recovery")
         .agg(
             F.sum("tasks").alias("tasks"),
             F.sum((F.col("ended_ms") - F.col("begun_ms")) / 1000.0).alias("stage_seconds"),
+        )
+    )
+
+
+def _writers(events: DataFrame, closed: DataFrame) -> DataFrame:
+    """The stage attempts that wrote for each recovery before it was done."""
+    of_recovery = births(events).where("recovery IS NOT NULL").select(*KEY, "recovery")
+    writers = events.where("kind IN ('GenerationStarted', 'WriterJoined')").select(*KEY, *_ATTEMPT[1:], "sequence")
+    return (
+        writers.join(of_recovery, KEY)
+        .join(closed, ["application", "recovery"], "left")
+        .where("closed_at IS NULL OR sequence < closed_at")
+        .select("recovery", *_ATTEMPT)
+        .distinct()
+    )
+
+
+def _ran(events: DataFrame) -> DataFrame:
+    """How many tasks each stage attempt had, and from when to when it ran (milliseconds since the epoch)."""
+    return (
+        events.where("kind IN ('StageSubmitted', 'StageCompleted')")
+        .groupBy(*_ATTEMPT)
+        .agg(
+            F.max("tasks").alias("tasks"),
+            F.min(F.when(F.col("kind") == "StageSubmitted", F.col("time_ms"))).alias("begun_ms"),
+            F.max(F.when(F.col("kind") == "StageCompleted", F.col("time_ms"))).alias("ended_ms"),
         )
     )
