@@ -20,6 +20,7 @@ import asyncio
 import contextlib
 import functools
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 from pyspark import StorageLevel
 from pyspark.sql import functions as F
@@ -78,6 +79,24 @@ def steps(rdd, times):
         yield rdd
 
 
+def last_of(rdd, times):
+    held = rdd
+    try:
+        for held in steps(rdd, times):
+            yield held
+    finally:
+        KEPT[3] = step(held)
+
+
+def stepper(rdd):
+    def again():
+        nonlocal rdd
+        rdd = step(rdd)
+        return rdd.count()
+
+    return again
+
+
 def deep(rdd, times):
     return rdd if times == 0 else deep(step(rdd), times - 1)
 
@@ -87,7 +106,15 @@ async def later(rdd):
     return tail(rdd)
 '''
 
-RDD, FRAME, BOX, LIST, SHELF, CALL, ITERATOR = "r", "d", "box", "many", "shelf", "call", "it"
+RDD, FRAME, BOX, LIST, SHELF, CALL, ITERATOR, ERROR = "r", "d", "box", "many", "shelf", "call", "it", "error"
+
+
+_QUERIES = (
+    "SELECT k, count(*) FROM {0} GROUP BY k",
+    "SELECT k FROM {0} WHERE v >= (SELECT avg(v) FROM {0}) AND k IN (SELECT k FROM {0} WHERE v > 2)",
+    "SELECT k FROM {0} WHERE v >= (SELECT avg(i.v) FROM {0} i WHERE i.k = {0}.k)",
+    "WITH a AS (SELECT k, max(v) AS v FROM {0} GROUP BY k) SELECT a.k FROM a JOIN a AS b ON a.k = b.k",
+)
 
 
 @dataclass
@@ -243,6 +270,18 @@ class Author:
         value = self._rdd()
         self._say(f"{self._target(BOX)} = Box({value})")
 
+    def _class(self) -> None:
+        """A box of a class of its own, which holds an RDD as long as it is there."""
+        self._count += 1
+        name, value, held = f"Box{self._count}", self._rdd(), self._rdd()
+        self._say(f"class {name}(Box):")
+        self._inside("pass")
+        self._say(f"{name}.held = step({held})")
+        box = self._target(BOX)
+        self._say(f"{box} = {name}({value})")
+        self._say(f"out.append(tail({box}.held))")
+        self._say(f"out.append({box}.counted())")
+
     def _use_box(self) -> None:
         for name in self._known(BOX)[-1:]:
             self._say(f"out.append({self._chance.choice((f'{name}.counted()', f'tail({name}.stepped)'))})")
@@ -270,6 +309,7 @@ class Author:
             f"lambda: {self._result_of(rdd)}",
             f"functools.partial(tail, {rdd})",
             f"(lambda held: lambda: tail(held))({rdd})",
+            f"stepper({rdd})",
         )
         self._say(f"{self._target(CALL)} = {self._chance.choice(ways)}")
 
@@ -316,6 +356,33 @@ class Author:
         self._say("thread.join()")
         self._say("out.append(found)")
 
+    def _futures(self) -> None:
+        """They hold what they gave as long as somebody holds them."""
+        rdd, other, name = self._rdd(), self._rdd(), self._name(LIST)
+        self._say("with ThreadPoolExecutor(2) as pool:")
+        self._inside(f"futures = [pool.submit(step, rdd) for rdd in ({rdd}, {other})]")
+        self._say(f"{name} = [future.result() for future in futures]")
+        if self._chance.random() < 0.5:
+            self._say("futures = None")
+
+    def _closed(self) -> None:
+        """A generator that is let go of before its end."""
+        rdd, name = self._rdd(), self._name(RDD)
+        self._say(f"for {name} in last_of({rdd}, 3):")
+        self._inside("break")
+        self._say("out.append(KEPT[3].count())")
+
+    def _chain(self) -> None:
+        """An exception that is kept, with the one that caused it, and the frames of both."""
+        rdd, other, name = self._rdd(), self._rdd(), self._name(ERROR)
+        self._say("try:")
+        self._inside("try:")
+        self._inside(f"    step({rdd}).map(explode).count()")
+        self._inside("except Exception as cause:", f"    raise RuntimeError({other}.count()) from cause")
+        self._say("except RuntimeError as error:")
+        self._inside(f"{name} = error")
+        self._say(f"out.append('planted' in str({name}.__cause__))")
+
     def _fail(self) -> None:
         rdd = self._rdd()
         self._say("try:")
@@ -343,6 +410,9 @@ class Author:
             "{0}.filter('v % 2 = 0')",
             "{0}.groupBy('v').agg(F.count('*').alias('k')).select('k', 'v')",
             "{0}.exceptAll({1}.limit(0))",
+            "{0}.join({1}.select('k').filter('k < 3'), 'k', 'left_semi')",
+            "{0}.selectExpr('k', 'sum(v) OVER (PARTITION BY k) AS v').distinct()",
+            "{0}.repartitionByRange(3, 'v', 'k')",
             "spark.range(20).selectExpr('id % 4 AS k', 'id AS v').unionByName({0})",
         )
         self._say(f"{self._target(FRAME)} = {self._chance.choice(ways).format(one, other)}")
@@ -358,14 +428,16 @@ class Author:
         self._say(f"out.append({self._chance.choice(ways).format(self._some_frame())})")
 
     def _frame_to_rdd(self) -> None:
-        held = self._some_frame()
-        self._say(f"{self._target(RDD)} = {held}.rdd.map(lambda row: (int(row[0]), int(row[1])))")
+        """Read at once: what a plan writes outside an execution stays until somebody reads it (docs/limits.md)."""
+        held, name = self._some_frame(), self._target(RDD)
+        self._say(f"{name} = {held}.rdd.map(lambda row: (int(row[0]), int(row[1])))")
+        self._say(f"out.append({name}.count())")
 
     def _view(self) -> None:
         self._count += 1
         view = f"view{self._count}"
         self._say(f"{self._some_frame()}.createOrReplaceTempView('{view}')")
-        self._say(f"out.append(spark.sql('SELECT k, count(*) FROM {view} GROUP BY k').count())")
+        self._say(f"out.append(spark.sql('{self._chance.choice(_QUERIES).format(view)}').count())")
         if self._chance.random() < 0.5:
             self._derive()
             self._say(f"out.append(spark.table('{view}').count())")
@@ -452,6 +524,7 @@ _SIMPLE: tuple[tuple[Callable[[Author], None], int], ...] = (
     (Author._swap, 2),
     (Author._forget, 3),
     (Author._box, 2),
+    (Author._class, 2),
     (Author._use_box, 2),
     (Author._list, 3),
     (Author._shelf, 3),
@@ -465,6 +538,9 @@ _SIMPLE: tuple[tuple[Callable[[Author], None], int], ...] = (
     (Author._cache, 2),
     (Author._checkpoint, 1),
     (Author._thread, 2),
+    (Author._futures, 2),
+    (Author._closed, 2),
+    (Author._chain, 1),
     (Author._fail, 2),
     (Author._frame, 3),
     (Author._derive_frame, 5),

@@ -7,7 +7,9 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -23,11 +25,14 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
 
 def results_of(path: Path, spark: Any) -> Any:
-    """Of one run; nothing of it is held afterwards but its results."""
-    names: dict[str, Any] = {"__name__": path.stem}
-    exec(compile(path.read_text(), str(path), "exec"), names)
-    results = names["main"](spark)
-    names.clear()
+    """Of one run as the main module, whose classes are the program's. Nothing of it is held but its results."""
+    main = ModuleType("__main__")
+    main.__file__ = str(path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "__main__", main)
+        exec(compile(path.read_text(), str(path), "exec"), main.__dict__)
+        results = main.main(spark)
+    main.__dict__.clear()
     let_go_of_caches(spark)
     return results
 
