@@ -147,7 +147,7 @@ class Executor:
             self._tasks.put(_AskWhetherKept(app_shuffle))
 
     def shuffle_cleaned(self, app_shuffle: int) -> None:
-        """Spark's cleaner has let the app shuffle go: no directive for it will come any more."""
+        """Spark's cleaner has let the app shuffle go: forgets it. What comes all the same was on its way to us."""
         with self._lock:
             self._newest.clean(app_shuffle)
             self._invalidating.forget(app_shuffle)

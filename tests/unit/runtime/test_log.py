@@ -349,6 +349,30 @@ def test_the_first_commit_after_an_upgrade_to_other_rules_writes_a_snapshot_by_t
     virtual.run(story())
 
 
+def test_the_first_commit_after_a_damaged_snapshot_writes_one_and_the_next_ones_none() -> None:
+    """Else what was damaged would be folded again from the one before it, or from the first event, at each load."""
+
+    async def story() -> None:
+        async with World(options=OFTEN) as world:
+            await tell_jobs(world, 12)
+            store = world.reader()
+            before = await read_head(store)
+            await store.put(Keyspace.SNAPSHOTS, places.snapshot_part(facts.APP, before.last_snapshot, 0), b"torn")
+            number = facts.Numbers()
+            number.last = 12 * 7
+            heads = [before]
+            for job in (96, 97, 98, 99):  # each time by a replica that loads it anew
+                fresh = (await world.start(reap=False)).replica
+                await fresh.submit(facts.APP, number(facts.writes(job)[:1]))
+                await asyncio.sleep(1)
+                await fresh.stop()
+                heads.append(await read_head(store))
+            assert heads[1].previous_snapshot == before.last_snapshot
+            assert {head.last_snapshot for head in heads[1:]} == {heads[1].last_snapshot}
+
+    virtual.run(story())
+
+
 async def write_by_others(store: MemoryBackend, sequence: Sequence, version: int) -> None:
     """Has a snapshot be of a release that keeps no clients, and is right by its own digest."""
     key = places.snapshot_part(facts.APP, sequence, 0)
