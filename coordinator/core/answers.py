@@ -18,6 +18,14 @@ from coordinator.core.state import Generation, Recovery, State
 
 BEING_FENCED = "being fenced; its outcome decides"
 
+#: Why a generation that is not complete cannot be read, by its life. What is fenced or gone has a recovery instead.
+_UNFINISHED = {
+    Life.WRITING: "being written",
+    Life.PARTIAL: "some of its outputs are gone and not yet back",
+    Life.EXPIRED: "given up before it was whole; its map stage will run again",
+    Life.FENCING: BEING_FENCED,
+}
+
 
 def told_late(desk: Desk, generation: Generation) -> Answer:
     """The generation's id for an asker whose attempt is over: nobody will read for it, so nobody is registered."""
@@ -33,7 +41,7 @@ def not_ready(desk: Desk, shuffle_id: ShuffleId, why: str) -> NotReady:
 
 def unfinished(generation: Generation) -> str:
     """Why one that is not complete cannot be read."""
-    return "being written" if generation.life is Life.WRITING else "some of its outputs are gone and not yet back"
+    return _UNFINISHED[generation.life]
 
 
 def recover(desk: Desk, app_shuffle: AppShuffle, attempt: StageAttempt | None) -> Answer:

@@ -325,6 +325,7 @@ def test_a_half_written_one_that_is_being_fenced_and_written_again() -> None:
     story.submit("s0")
     story.end(succeeded=False)
     assert story.lives() == "A1 fencing"
+    assert story.read("A", "s9") == "not ready: being fenced; its outcome decides"
     story.job("s2>A, s3:A!")
     assert story.submit("s2", tasks=4) == ["s2.0 submitted", "A1 continued by s2.0"]
     assert story.outcome(FENCE, c.Busy(("2.0",))) == [
