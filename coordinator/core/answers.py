@@ -22,7 +22,7 @@ BEING_FENCED = "being fenced; its outcome decides"
 _UNFINISHED = {
     Life.WRITING: "being written",
     Life.PARTIAL: "some of its outputs are gone and not yet back",
-    Life.EXPIRED: "given up before it was whole; its map stage will run again",
+    Life.EXPIRED: "given up while it was not whole; its map stage will run again",
     Life.FENCING: BEING_FENCED,
 }
 
