@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from coordinator.core import cuts
 from coordinator.core.ids import AppShuffle, ShuffleId, StageAttempt
 from coordinator.core.lifecycle import Life
-from coordinator.core.state import DENIED, Generation, Shuffle, State
+from coordinator.core.state import Generation, Shuffle, State, is_answered
 
 
 @dataclass(slots=True)
@@ -38,7 +38,7 @@ def plan_for(state: State, app_shuffle: AppShuffle, attempt: StageAttempt | None
     """What a recovery of the app shuffle's gone generation has to name, for a stage that has missed it."""
     plan = needed_by(state, app_shuffle, attempt)
     half = plan.half_written = half_written(state, app_shuffle, attempt)
-    if half is not None and _is_unanswered(state, half.shuffle_id):
+    if half is not None and not is_answered(state, half.shuffle_id):
         plan.write_anew(half.shuffle_id, state.shuffles[half.app_shuffle])
     return plan
 
@@ -92,7 +92,7 @@ def _note(state: State, app_shuffle: AppShuffle, plan: Plan) -> bool:
         return shuffle is not None
     generation = state.generations.get(shuffle.current)
     if generation is None or generation.life is Life.FENCED:
-        if _is_unanswered(state, shuffle.current):
+        if not is_answered(state, shuffle.current):
             plan.write_anew(shuffle.current, shuffle)
         return True
     if generation.life is Life.EXPIRED:
@@ -102,11 +102,6 @@ def _note(state: State, app_shuffle: AppShuffle, plan: Plan) -> bool:
     if not generation.complete:
         plan.partial.append(app_shuffle)
     return not generation.complete
-
-
-def _is_unanswered(state: State, shuffle_id: ShuffleId) -> bool:
-    """Whether no recovery answers for it. One that was denied a recovery is answered for by none."""
-    return state.recovered.get(shuffle_id, DENIED) == DENIED
 
 
 def mixing(state: State, plan: Plan) -> tuple[ShuffleId, ...]:

@@ -352,6 +352,11 @@ def copy(state: State) -> State:
     return State(state.meta, *(dict(getattr(state, name)) for name in TABLES))
 
 
+def is_answered(state: State, shuffle_id: ShuffleId) -> bool:
+    """Whether a recovery answers for a gone generation. None does for one that was denied a recovery."""
+    return state.recovered.get(shuffle_id, DENIED) != DENIED
+
+
 def rows(state: State) -> int:
     """How many records its tables hold."""
     return sum(len(getattr(state, name)) for name in TABLES)

@@ -18,7 +18,7 @@ from coordinator.core.desk import MOVES
 from coordinator.core.ids import ShuffleId
 from coordinator.core.invariants import Violation
 from coordinator.core.lifecycle import TRANSITIONS, Life
-from coordinator.core.state import DENIED, Generation, State
+from coordinator.core.state import Generation, State, is_answered
 from coordinator.core.values import Deletion, Rule
 
 #: Which lives follow which, whatever the turn.
@@ -155,7 +155,7 @@ def _deleted(before: State, recorded: e.Recorded) -> Found:
 
 def _recovery_opened(before: State, recorded: e.Recorded) -> Found:
     event: Any = recorded.event
-    again = sorted(gone for gone in event.gone if before.recovered.get(gone, DENIED) != DENIED)
+    again = sorted(gone for gone in event.gone if is_answered(before, gone))
     if again:
         yield "3 one recovery", f"names {again}, for which another one answers"
     if event.missing not in event.gone:
@@ -185,7 +185,7 @@ def _beyond_bounds(before: State, gone: tuple[ShuffleId, ...]) -> Found:
 
 def _widened(before: State, recorded: e.Recorded) -> Found:
     event: Any = recorded.event
-    if before.recovered.get(event.gone, DENIED) != DENIED:
+    if is_answered(before, event.gone):
         yield "3 one recovery", f"names {event.gone}, for which another one answers"
     yield from _named(before, (event.gone,))
 
