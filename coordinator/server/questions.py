@@ -196,7 +196,7 @@ def _not_found(state: State, which: str, wanted: int, exist: list[int]) -> Refus
 def _unfound(state: State, which: str, wanted: int) -> str:
     """What is true of a number that was asked for and not found.
 
-    State tells an app shuffle that was cleaned from one that never was as little as we do.
+    Nothing is kept of an app shuffle that was cleaned, so it cannot be told from one that never was.
     """
     if which == "shuffle_id":
         return f"shuffle id {wanted} was never given out"
